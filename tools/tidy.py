@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Checks what neither the compiler nor clang-tidy can see: the shape of the code base itself.
+
+Prints `path:line: breach` for each and exits 1 if there was any. Run as the test `tidy`.
+"""
+import pathlib
+import re
+import sys
+
+COLUMNS_MAX = 100
+FILE_LINES_MAX = 800
+
+# Pattern, what to use instead, and the paths under src/ that may use it all the same.
+BANNED = [
+    (r"_clock::now", "Env::clock", ["base/env_posix"]),
+    (r"\bs?rand\(|std::random_device|std::mt19937", "Env::random", ["base/env_posix"]),
+    (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
+    (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
+     ["base/log", "engine/file_store", "backends/lane"]),
+    (r"\bthrow\b", "Result<T>", []),
+    (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main"]),
+    (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
+    (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", []),
+    (r"std::shared_ptr", "one owner", []),
+    (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
+]
+
+breaches = 0
+
+
+def report(path, line, breach):
+    global breaches
+    breaches += 1
+    print(f"{path}:{line}: {breach}")
+
+
+def read_layers(path):
+    """Returns {folder: folders it may include}. A folder may name only folders declared above it."""
+    layers = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        folder, colon, names = line.split("#")[0].partition(":")
+        if not colon:
+            continue
+        for name in names.split():
+            if name not in layers:
+                report(path, number, f"'{name}' is not declared above '{folder}'")
+        layers[folder] = {folder, *names.split()}
+    return layers
+
+
+def check_header(path, lines):
+    if not lines[0].startswith("// "):
+        report(path, 1, "a header starts by saying what it is for")
+    if "#pragma once" not in lines:
+        report(path, 1, "no #pragma once")
+
+
+def check_line(path, number, line, name, layers):
+    if len(line) > COLUMNS_MAX:
+        report(path, number, f"more than {COLUMNS_MAX} columns")
+    folder = name.split("/")[0]
+    included = re.match(r'#include "(\w+)/', line)
+    if included and included[1] not in layers.get(folder, ()):
+        report(path, number, f"{folder}/ may not include {included[1]}/ (tools/layers.txt)")
+    for pattern, instead, homes in BANNED:
+        if re.search(pattern, line) and not name.startswith(tuple(homes)):
+            report(path, number, f"{pattern} is banned here, use {instead}")
+
+
+def check_file(path, name, layers):
+    lines = path.read_text().splitlines()
+    if len(lines) > FILE_LINES_MAX:
+        report(path, len(lines), f"more than {FILE_LINES_MAX} lines: split it by subject")
+    if path.suffix == ".h":
+        check_header(path, lines)
+    if name.endswith("_test.cc") or "/contract." in name or name == "main.cc":
+        return
+    for number, line in enumerate(lines, 1):
+        check_line(path, number, line, name, layers)
+
+
+def main(root):
+    layers = read_layers(root / "tools/layers.txt")
+    guide = root / "docs/ARCHITECTURE.md"
+    source = root / "src"
+    for path in sorted(source.rglob("*")):
+        if path.suffix in (".h", ".cc"):
+            check_file(path, str(path.relative_to(source)), layers)
+    for folder in sorted(p.name for p in source.iterdir() if p.is_dir()):
+        if folder not in layers:
+            report(source / folder, 1, "not in tools/layers.txt")
+        if f"`src/{folder}/`" not in guide.read_text():
+            report(guide, 1, f"the map does not mention src/{folder}/")
+    print(f"tidy: {breaches} breaches")
+    return breaches > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
