@@ -1,0 +1,13 @@
+// CRC-32C (Castagnoli), the checksum of everything on disk. By the processor's own instruction where
+// it has one.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace dunlin {
+
+// `before` is the checksum of the bytes in front of these.
+uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
+
+}  // namespace dunlin
