@@ -82,6 +82,8 @@ std::string advice(int error) {
 
 }  // namespace
 
+void wait_until(Instant deadline, const Clock& clock) { poll_until(-1, 0, deadline, clock); }
+
 std::string host_port(const std::string& host, uint16_t port) {
   const bool brackets = host.find(':') != std::string::npos;
   return brackets ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);

@@ -45,6 +45,9 @@ class Socket {
   std::string peer_;
 };
 
+// Lets time pass.
+void wait_until(Instant deadline, const Clock& clock);
+
 // host:port, with brackets around an IPv6 address.
 std::string host_port(const std::string& host, uint16_t port);
 

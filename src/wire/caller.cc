@@ -73,20 +73,29 @@ void Caller::connected(Instant now) {
   codec_.encode_hello(options_.hello, effects_.send);
 }
 
-void Caller::disconnected(Instant now, const std::string& why) {
+void Caller::disconnected(Instant now, Error why) {
   if (state_ == State::refused || state_ == State::idle || state_ == State::resting) return;
-  state_ = State::resting;
-  trouble_ = why;
   effects_.send.clear();
+  // What was a hub before is one that has a bad moment.
+  const bool final = why.code == Code::denied || (why.code == Code::invalid && !ever_welcomed_);
+  if (final) return refuse(std::move(why));
+  state_ = State::resting;
+  trouble_ = std::move(why.what);
   // Half of it by chance, so that a fleet does not come back as one.
   const uint64_t half = static_cast<uint64_t>(backoff_.count()) / 2;
   wake_ = now + Millis(half + random_.below(half + 1));
   backoff_ = std::min(backoff_ * 2, kBackoffMax);
 }
 
-void Caller::drop(Instant now, std::string why) {
+void Caller::refuse(Error error) {
+  state_ = State::refused;
+  refusal_ = std::move(error);
+  while (!pending_.empty()) answer(pending_.begin(), *refusal_);
+}
+
+void Caller::drop(Instant now, Code code, std::string why) {
   effects_.disconnect = true;
-  disconnected(now, why);
+  disconnected(now, Error{code, std::move(why)});
 }
 
 void Caller::received(std::string_view bytes, Instant now) {
@@ -95,10 +104,10 @@ void Caller::received(std::string_view bytes, Instant now) {
   while (state_ == State::greeting || state_ == State::welcomed) {
     auto next = reader_.next();
     if (!next.ok()) {
-      const std::string why = fmt::format("{} does not answer like a dunlin hub ({})",
-                                          options_.peer, next.error().what);
-      if (ever_welcomed_) return drop(now, why);
-      return refuse({Code::invalid, why + ": check the address and the port"});
+      return drop(now, Code::invalid,
+                  fmt::format("{} does not answer like a dunlin hub ({}): check the address and "
+                              "the port, and whether it wants dunlin+tls://",
+                              options_.peer, next.error().what));
     }
     if (!next.value()) return;
     if (state_ == State::greeting) {
@@ -112,13 +121,14 @@ void Caller::received(std::string_view bytes, Instant now) {
 void Caller::greet(std::string_view frame, Instant now) {
   const auto greeting = codec_.decode_greeting(frame);
   if (!greeting.ok()) {
-    return drop(now, fmt::format("{} sent {}", options_.peer, greeting.error().what));
+    return drop(now, Code::invalid,
+                fmt::format("{} sent {}", options_.peer, greeting.error().what));
   }
   const auto* refused = std::get_if<Refused>(&greeting.value());
   if (refused == nullptr) return welcome();
-  const std::string why = fmt::format("{} refused us: {}", options_.peer, refused->what);
-  if (refused->code == Code::full || refused->code == Code::unavailable) return drop(now, why);
-  refuse({Code::denied, why});
+  const bool passing = refused->code == Code::full || refused->code == Code::unavailable;
+  drop(now, passing ? Code::unavailable : Code::denied,
+       fmt::format("{} refused us: {}", options_.peer, refused->what));
 }
 
 void Caller::welcome() {
@@ -131,18 +141,11 @@ void Caller::welcome() {
   for (const auto& [id, pending] : pending_) effects_.send += pending.frame;
 }
 
-void Caller::refuse(Error error) {
-  state_ = State::refused;
-  effects_.disconnect = true;
-  effects_.send.clear();
-  refusal_ = std::move(error);
-  while (!pending_.empty()) answer(pending_.begin(), *refusal_);
-}
-
 void Caller::settle(std::string_view frame, Instant now) {
   auto numbered = codec_.decode_answer(frame);
   if (!numbered.ok()) {
-    return drop(now, fmt::format("{} sent {}", options_.peer, numbered.error().what));
+    return drop(now, Code::invalid,
+                fmt::format("{} sent {}", options_.peer, numbered.error().what));
   }
   // One that is not pending was answered before, or was too late.
   const auto pending = pending_.find(numbered.value().id);
@@ -163,8 +166,9 @@ void Caller::tick(Instant now) {
     answer(pending, Error{Code::unavailable, no_answer(pending->second.patience)});
   }
   if (state_ == State::greeting && wake_ <= now) {
-    drop(now, fmt::format("{} accepted the connection but said nothing for {} s", options_.peer,
-                          kGreetingWait.count() / 1000));
+    drop(now, Code::unavailable,
+         fmt::format("{} accepted the connection but said nothing for {} s", options_.peer,
+                     kGreetingWait.count() / 1000));
   }
   if (state_ == State::resting && (wanted_ || !pending_.empty())) start(now);
 }

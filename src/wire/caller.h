@@ -56,7 +56,9 @@ class Caller {
   uint64_t call(const Request& request, Millis deadline, Instant now);
 
   void connected(Instant now);
-  void disconnected(Instant now, const std::string& why);
+  // The connection, or the try to make one, failed. `denied` is final, and so is `invalid` before
+  // the first welcome: then it is no hub. Anything else is tried again.
+  void disconnected(Instant now, Error why);
   void received(std::string_view bytes, Instant now);
   void tick(Instant now);  // Time has passed; due at next_wake() or soon after.
 
@@ -67,6 +69,7 @@ class Caller {
   const std::optional<Error>& refusal() const { return refusal_; }  // Final.
   const std::string& trouble() const { return trouble_; }  // Why there is no connection, if known.
   size_t pending() const { return pending_.size(); }
+  bool awaits(uint64_t id) const { return pending_.contains(id); }
 
  private:
   enum class State { idle, resting, connecting, greeting, welcomed, refused };
@@ -81,7 +84,7 @@ class Caller {
   void greet(std::string_view frame, Instant now);
   void welcome();
   void refuse(Error error);
-  void drop(Instant now, std::string why);
+  void drop(Instant now, Code code, std::string why);
   void answer(PendingMap::iterator pending, Answer answer);
   void settle(std::string_view frame, Instant now);
   std::string no_answer(Millis patience) const;

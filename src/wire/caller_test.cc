@@ -99,7 +99,7 @@ TEST(Caller, SendsUnansweredRequestsAgainInOrderWithTheSameBytes) {
   EXPECT_EQ(world.carry_out(), (std::vector{first, second, third}));
   world.answer(second, Deliveries{});
 
-  world.caller.disconnected(world.now, "reset");
+  world.caller.disconnected(world.now, {Code::unavailable, "reset"});
   EXPECT_TRUE(world.carry_out().empty());
   EXPECT_EQ(world.connects, 1);
   world.pass(*world.caller.next_wake() - world.now);
@@ -139,7 +139,7 @@ TEST(Caller, RestsLongerAfterEachFailureUpToALimit) {
   for (int failures = 1; failures <= 10; ++failures) {
     world.carry_out();
     ASSERT_EQ(world.connects, failures);
-    world.caller.disconnected(world.now, "refused");
+    world.caller.disconnected(world.now, {Code::unavailable, "refused"});
     const Millis rest = *world.caller.next_wake() - world.now;
     EXPECT_GE(rest, expected / 2);
     EXPECT_LE(rest, expected);
@@ -158,7 +158,7 @@ TEST(Caller, StaysAwayWhileNobodyAsks) {
   world.accept();
   world.greet(Welcome{});
   EXPECT_TRUE(world.caller.welcomed());
-  world.caller.disconnected(world.now, "reset");
+  world.caller.disconnected(world.now, {Code::unavailable, "reset"});
   EXPECT_FALSE(world.caller.next_wake());
   world.pass(kBackoffMax);
   world.carry_out();
@@ -166,7 +166,7 @@ TEST(Caller, StaysAwayWhileNobodyAsks) {
   world.caller.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   EXPECT_EQ(world.connects, 2);
-  world.caller.disconnected(world.now, "refused");
+  world.caller.disconnected(world.now, {Code::unavailable, "refused"});
   world.pass(kPatience);
   world.carry_out();
   EXPECT_EQ(world.answers.size(), 1U);
@@ -177,7 +177,7 @@ TEST(Caller, KeepsTryingForAConnectionThatIsWanted) {
   World world;
   world.caller.connect(world.now);
   world.carry_out();
-  world.caller.disconnected(world.now, "refused");
+  world.caller.disconnected(world.now, {Code::unavailable, "refused"});
   ASSERT_TRUE(world.caller.next_wake());
   world.pass(*world.caller.next_wake() - world.now);
   world.carry_out();
@@ -188,7 +188,7 @@ TEST(Caller, AnswersForAHubThatDoesNotAndSaysWhatWasWrong) {
   World world;
   const uint64_t id = world.caller.call(AskInfo{}, Millis(1500), world.now);
   world.carry_out();
-  world.caller.disconnected(world.now, "connection refused");
+  world.caller.disconnected(world.now, {Code::unavailable, "connection refused"});
   world.pass(Millis(1499));
   world.carry_out();
   EXPECT_TRUE(world.answers.empty());
@@ -225,7 +225,7 @@ TEST(Caller, ARefusalAnswersAllThatIsAndWillBeAsked) {
   world.accept();
   world.greet(Refused{Code::denied, "no such token"});
   world.caller.call(AskInfo{}, kPatience, world.now);
-  world.caller.disconnected(world.now, "closed");
+  world.caller.disconnected(world.now, {Code::unavailable, "closed"});
   world.pass(kPatience);
   EXPECT_TRUE(world.carry_out().empty());
   ASSERT_EQ(world.answers.size(), 3U);
@@ -235,6 +235,16 @@ TEST(Caller, ARefusalAnswersAllThatIsAndWillBeAsked) {
   }
   EXPECT_EQ(world.connects, 1);
   EXPECT_FALSE(world.caller.next_wake());
+}
+
+TEST(Caller, ACertificateThatIsNotAcceptedIsFinal) {
+  World world;
+  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.carry_out();
+  world.caller.disconnected(world.now, {Code::denied, "the certificate expired"});
+  world.carry_out();
+  EXPECT_EQ(world.error(0).code, Code::denied);
+  EXPECT_EQ(world.error(0).what, "the certificate expired");
 }
 
 TEST(Caller, AFullHubIsTriedAgain) {
@@ -341,11 +351,11 @@ TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
       if (up && random.percent(10)) {
         up = false;
         unanswered.clear();
-        world.caller.disconnected(world.now, "cut");
+        world.caller.disconnected(world.now, {Code::unavailable, "cut"});
       } else if (!up && world.connects > 0) {
         world.connects = 0;
         if (random.percent(50)) {
-          world.caller.disconnected(world.now, "refused");
+          world.caller.disconnected(world.now, {Code::unavailable, "refused"});
         } else {
           up = true;
           world.accept();
@@ -358,7 +368,7 @@ TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
         if (random.percent(50)) world.answer(id, Committed{nonces[id]});
       } else if (up && unanswered.empty() && asked == 50) {
         up = false;  // All that is left was lost on the way.
-        world.caller.disconnected(world.now, "cut");
+        world.caller.disconnected(world.now, {Code::unavailable, "cut"});
       }
       world.pass(Millis(random.below(100)));
     }
