@@ -13,8 +13,8 @@ constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
 
 }  // namespace
 
-HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options, const Clock& clock,
-                   std::optional<TlsContext> tls)
+HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options,
+                   const Clock& clock, std::optional<TlsContext> tls)
     : CallStore(random_seed()),
       address_(address),
       deadline_(options.deadline),
@@ -44,25 +44,21 @@ Answer HubStore::await(uint64_t id) {
 Result<void> HubStore::meet(Millis wait) {
   const Instant until = clock_.now() + wait;
   caller_.connect(clock_.now());
-  while (!caller_.welcomed()) {
-    if (caller_.refusal()) return *caller_.refusal();
-    if (clock_.now() >= until) {
-      return Error{Code::unavailable,
-                   !caller_.trouble().empty()
-                       ? caller_.trouble()
-                       : fmt::format("{} said nothing for {} s: is it a dunlin hub?",
-                                     host_port(address_.host, address_.port),
-                                     static_cast<double>(wait.count()) / 1000)};
-    }
+  do {
     turn(until);
-  }
-  return {};
+    if (caller_.refusal()) return *caller_.refusal();
+    if (caller_.welcomed()) return {};
+  } while (clock_.now() < until);
+  if (!caller_.trouble().empty()) return Error{Code::unavailable, caller_.trouble()};
+  return Error{Code::unavailable, fmt::format("{} said nothing for {} s: is it a dunlin hub?",
+                                              host_port(address_.host, address_.port),
+                                              static_cast<double>(wait.count()) / 1000)};
 }
 
 // One round: what time brings, or else what arrives until then.
 void HubStore::turn(Instant until) {
   caller_.tick(clock_.now());
-  if (carry_out(until)) return;
+  if (carry_out(until) || caller_.refusal()) return;
   const Instant wake = std::min(until, caller_.next_wake().value_or(until));
   if (!stream_) return wait_until(wake, clock_);
   const auto arrived = stream_->exchange(wake, clock_);
@@ -109,7 +105,8 @@ Result<std::unique_ptr<HubStore>> open_hub(const HubAddress& address, const HubO
                                            const Clock& clock) {
   std::optional<TlsContext> tls;
   if (address.tls) tls.emplace(TRY(TlsContext::client(options.tls_ca)));
-  auto store = std::make_unique<HubStore>(HubStore::Private{}, address, options, clock, std::move(tls));
+  auto store =
+      std::make_unique<HubStore>(HubStore::Private{}, address, options, clock, std::move(tls));
   TRY(store->meet(options.connect_wait));
   return store;
 }

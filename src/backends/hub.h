@@ -25,8 +25,8 @@ struct HubAddress {
 };
 
 struct HubOptions {
-  std::string token;
-  std::string tls_ca;  // A PEM file of authorities to trust; empty: those of the system.
+  std::string token = {};
+  std::string tls_ca = {};  // A PEM file of authorities to trust; empty: those of the system.
   Millis deadline = std::chrono::seconds(60);     // For the answer to a request.
   Millis connect_wait = std::chrono::seconds(3);  // For the first connection.
 };

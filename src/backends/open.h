@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backends/hub.h"
 #include "base/env.h"
@@ -17,9 +18,9 @@
 namespace dunlin {
 
 struct OpenOptions {
-  std::string token;       // For a hub.
-  std::string token_file;  // Where to read it if it is empty.
-  std::string tls_ca;      // See HubOptions.
+  std::string token = {};       // For a hub.
+  std::string token_file = {};  // Where to read it if it is empty.
+  std::string tls_ca = {};      // See HubOptions.
   Millis deadline = HubOptions().deadline;
   Millis connect_wait = HubOptions().connect_wait;
 };
@@ -27,8 +28,8 @@ struct OpenOptions {
 // `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
 Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
 
-// The part after dunlin://. `invalid` says which part of it is wrong.
-Result<HubAddress> parse_hub_address(const std::string& host_and_port);
+// Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
+Result<HubAddress> parse_hub_url(std::string_view url);
 
 // What the file holds, without the white space around it.
 Result<std::string> read_token(const std::string& file);

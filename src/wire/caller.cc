@@ -74,6 +74,13 @@ void Caller::connected(Instant now) {
 }
 
 void Caller::disconnected(Instant now, Error why) {
+  if (state_ == State::greeting) {
+    why.what += " before a greeting came: is it a dunlin hub, and does it want dunlin+tls://?";
+  }
+  rest(now, std::move(why));
+}
+
+void Caller::rest(Instant now, Error why) {
   if (state_ == State::refused || state_ == State::idle || state_ == State::resting) return;
   effects_.send.clear();
   // What was a hub before is one that has a bad moment.
@@ -95,7 +102,7 @@ void Caller::refuse(Error error) {
 
 void Caller::drop(Instant now, Code code, std::string why) {
   effects_.disconnect = true;
-  disconnected(now, Error{code, std::move(why)});
+  rest(now, Error{code, std::move(why)});
 }
 
 void Caller::received(std::string_view bytes, Instant now) {

@@ -83,6 +83,7 @@ class Caller {
   void start(Instant now);
   void greet(std::string_view frame, Instant now);
   void welcome();
+  void rest(Instant now, Error why);
   void refuse(Error error);
   void drop(Instant now, Code code, std::string why);
   void answer(PendingMap::iterator pending, Answer answer);

@@ -273,6 +273,20 @@ TEST(Caller, AnAddressThatIsNoHubIsSaidAtOnce) {
             std::string::npos);
 }
 
+TEST(Caller, AConnectionThatEndsBeforeAGreetingSaysWhatToTry) {
+  World world;
+  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.carry_out();
+  world.accept();
+  world.caller.disconnected(world.now, {Code::unavailable, "hub:7777: closed"});
+  EXPECT_EQ(world.caller.trouble(),
+            "hub:7777: closed before a greeting came: is it a dunlin hub, and does it want "
+            "dunlin+tls://?");
+  world.pass(kBackoffMax);
+  world.carry_out();
+  EXPECT_EQ(world.connects, 2);
+}
+
 TEST(Caller, AHubThatTurnsToGarbageIsTriedAgain) {
   World world;
   const uint64_t id = world.caller.call(AskInfo{}, kPatience, world.now);
