@@ -1,0 +1,16 @@
+// The reference engine: the shortest code that honours store.h. Every other engine is compared with
+// it, and it backs `memory:`, tests and simulation.
+#pragma once
+
+#include <memory>
+
+#include "store/call_store.h"
+
+namespace dunlin {
+
+std::unique_ptr<Core> memory_core();
+
+// A store of its own, gone when destroyed. A pull never waits. REQUIRES: `clock` outlives it.
+std::unique_ptr<CallStore> memory_store(const Clock& clock);
+
+}  // namespace dunlin
