@@ -1,0 +1,60 @@
+// What every Store must do, as tests. An engine earns its place by a subject and one line in its
+// own test file:
+//
+//   INSTANTIATE_TEST_SUITE_P(Nats, StoreContract, testing::Values(&nats_subject));
+//
+// Each test makes a new subject and uses names that no other test or run uses, so subjects may
+// stand for one real server. DUNLIN_CONTRACT_BLOB_MIB sets the size of the large blob (24).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "store/call_store.h"
+
+namespace dunlin {
+
+class StoreSubject {
+ public:
+  virtual ~StoreSubject() = default;
+
+  // Another connection to the same store. REQUIRES: the subject outlives it.
+  virtual std::unique_ptr<Store> connect() = 0;
+
+  // One whose requests arrive twice (see twice() below), or none if the engine does not recognise a
+  // repeated commit by a nonce.
+  virtual std::unique_ptr<Store> connect_twice() { return nullptr; }
+
+  // Moves a fake clock, or sleeps for a real server; longer if its leases are not exact.
+  virtual void wait(Millis time) = 0;
+
+  // A lease that a few calls surely fit into, and that a test can afford to wait for.
+  virtual Millis hold() const { return Millis(1000); }
+
+  // Whether connections may be used by one thread each, and a waiting pull sees what others push.
+  virtual bool waits() const { return false; }
+
+  // Whether a commit group is applied as a whole or not at all.
+  virtual bool atomic() const { return true; }
+};
+
+// A store that sends each request to `store` twice and believes the second answer, as a client does
+// that lost the first: except a pull, which hands out more each time, and the end of a blob, after
+// which an upload is rightly forgotten.
+std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store);
+
+// Makes the subject of one test; nullptr if its server is not here, then the test is skipped.
+using StoreFactory = std::unique_ptr<StoreSubject> (*)();
+
+class StoreContract : public testing::TestWithParam<StoreFactory> {
+ protected:
+  void SetUp() override;
+
+  std::unique_ptr<StoreSubject> subject_;
+  std::unique_ptr<Store> store_;
+  std::string name_;  // Of this test's queue and table, and the start of its blobs' names.
+};
+
+}  // namespace dunlin
