@@ -1,0 +1,496 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kTryAgain = Millis(200);  // Between attempts to write after a failure.
+
+Error stale(const Lease& lease, const std::string& queue) {
+  return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: it was handed "
+                                      "to another holder",
+                                      lease.id, queue)};
+}
+
+Error wrong_version(std::string_view table, std::string_view key, uint64_t expected,
+                    uint64_t stored) {
+  return {Code::conflict, fmt::format("row {} in table {} has version {}, not {}: read it again",
+                                      key, table, stored, expected)};
+}
+
+// What an answer may carry is counted by the size of the records, which is close and simple.
+class Budget {
+ public:
+  bool takes(const Position& at) {
+    const bool first = left_ == kBatchBytesMax;
+    if (!first && at.size > left_) return false;
+    left_ -= std::min<size_t>(left_, at.size);
+    return true;
+  }
+
+ private:
+  size_t left_ = kBatchBytesMax;
+};
+
+}  // namespace
+
+Engine::Engine(Disk& disk, std::string folder)
+    : disk_(disk),
+      folder_(std::move(folder)),
+      index_(std::make_unique<Index>()),
+      blobs_(disk_, folder_) {}
+
+Engine::~Engine() {
+  if (log_) log_->close();
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(Disk& disk, const std::string& folder, Instant now,
+                                             LogOptions options) {
+  auto engine = std::make_unique<Engine>(disk, folder);
+  TRY(disk.make_folder(folder));
+  engine->lock_ = TRY(disk.lock(folder));
+  Replay replay(*engine->index_, now);
+  engine->log_ = TRY(Log::open(disk, folder, options, [&](const Record& record, Position at) {
+    replay.apply(record, at);
+  }));
+  engine->stamp_ = std::max(replay.stamp(), engine->log_->stamp());
+  absl::flat_hash_set<uint64_t> used;
+  for (const auto& [name, blob] : engine->index_->blobs()) used.insert(blob.file);
+  TRY(engine->blobs_.open([&](uint64_t file) { return used.contains(file); }));
+  TRY(disk.sync_folder(folder));
+  return engine;
+}
+
+Answer Engine::handle(Request&& request, Instant now) {
+  TRY(readable(now));
+  return std::visit([&](auto&& each) { return on(std::move(each), now); }, std::move(request));
+}
+
+// Only after a failed commit after which the log could not be read either.
+Result<void> Engine::readable(Instant now) {
+  if (!index_is_stale_) return {};
+  if (last_try_ != Instant::min() && now < last_try_ + kTryAgain) {
+    return Error{Code::unavailable, last_failure_};
+  }
+  last_try_ = now;
+  auto fresh = std::make_unique<Index>();
+  Replay replay(*fresh, now);
+  auto read = log_->replay([&](const Record& record, Position at) { replay.apply(record, at); });
+  if (!read.ok()) {
+    last_failure_ = read.error().what;
+    return Error{Code::unavailable, last_failure_};
+  }
+  index_ = std::move(fresh);
+  index_is_stale_ = false;
+  last_try_ = Instant::min();
+  return {};
+}
+
+Result<void> Engine::writable(Instant now) {
+  if (!log_->broken()) return {};
+  if (last_try_ != Instant::min() && now < last_try_ + kTryAgain) {
+    return Error{Code::full, "the store cannot write now: " + last_failure_};
+  }
+  last_try_ = now;
+  auto resumed = log_->resume();
+  if (!resumed.ok()) {
+    last_failure_ = resumed.error().what;
+    return Error{Code::full, "the store cannot write now: " + last_failure_};
+  }
+  last_try_ = Instant::min();
+  log::info("the store can write again folder={}", folder_);
+  return {};
+}
+
+Result<void> Engine::commit(Instant now) {
+  if (!log_->staged()) return {};
+  return end_commit(Log::write(begin_commit()), now);
+}
+
+Result<void> Engine::end_commit(Result<void> written, Instant now) {
+  const uint64_t before = log_->disk_bytes();
+  auto landed = log_->land(std::move(written));
+  if (!landed.ok()) {
+    log::warning("a commit failed folder={}: {}", folder_, landed.error().what);
+    last_failure_ = landed.error().what;
+    erased_blobs_.clear();
+    clean_segment_ = 0;
+    index_is_stale_ = true;
+    last_try_ = Instant::min();
+    (void)readable(now).ok();  // If not now, then before the next request.
+    return landed;
+  }
+  if (log_->staged()) return {};  // The rest is for a commit with nothing behind it.
+  for (const uint64_t file : std::exchange(erased_blobs_, {})) blobs_.remove(file);
+  const uint64_t written_bytes = log_->disk_bytes() - before;
+  drop_dead_segments();
+  if (!log_->broken()) clean(written_bytes);
+  return {};
+}
+
+std::vector<std::string> Engine::expire(Instant now) {
+  std::vector<std::string> queues;
+  while (Item* item = index_->first_to_expire()) {
+    if (item->hidden_until > now) break;
+    index_->give_back(*item);
+    if (queues.empty() || queues.back() != item->queue->name) queues.push_back(item->queue->name);
+  }
+  return queues;
+}
+
+std::optional<Instant> Engine::next_expiry() const {
+  const Item* item = index_->first_to_expire();
+  if (item == nullptr) return {};
+  return item->hidden_until;
+}
+
+// --- Commit groups ---
+
+Answer Engine::on(Commit&& request, Instant now) {
+  TRY(writable(now));
+  bool puts = false;
+  for (const Write& write : request.writes) {
+    puts = puts || std::holds_alternative<Put>(write);
+    const auto checked = check(write);
+    if (checked.ok()) continue;
+    const auto before = already_committed(request);
+    if (!before.ok()) return before.error();
+    if (before.value() != 0) return Committed{before.value()};
+    return checked.error();
+  }
+  const uint64_t version = puts ? ++stamp_ : 0;
+  for (const Write& write : request.writes) {
+    std::visit(
+        [&](const auto& each) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(each)>, Put>) {
+            apply(each, version, request.nonce);
+          } else {
+            apply(each);
+          }
+        },
+        write);
+  }
+  log_->end_group();
+  return Committed{version};
+}
+
+// The version that this very commit got if it was applied before, else 0.
+Result<uint64_t> Engine::already_committed(const Commit& request) {
+  if (request.nonce == 0) return uint64_t{0};
+  uint64_t version = 0;
+  for (const Write& write : request.writes) {
+    const Put* put = std::get_if<Put>(&write);
+    if (put == nullptr) continue;
+    const RowState* row = index_->row(put->table, put->key);
+    if (row == nullptr) continue;
+    TRY(log_->read({&row->at, 1}, [&](size_t /*i*/, std::string_view payload) {
+      const auto record = decode(payload);
+      if (!record || !std::holds_alternative<PutRecord>(*record)) return;
+      if (std::get<PutRecord>(*record).nonce == request.nonce) version = row->version;
+    }));
+  }
+  return version;
+}
+
+Result<void> Engine::check(const Write& write) {
+  if (const Put* put = std::get_if<Put>(&write)) {
+    const RowState* row = index_->row(put->table, put->key);
+    const uint64_t stored = row == nullptr ? 0 : row->version;
+    if (put->version == stored || put->version == kAnyVersion) return {};
+    return wrong_version(put->table, put->key, put->version, stored);
+  }
+  if (const Erase* erase = std::get_if<Erase>(&write)) {
+    const RowState* row = index_->row(erase->table, erase->key);
+    if (row == nullptr || row->version == erase->version || erase->version == kAnyVersion) return {};
+    return wrong_version(erase->table, erase->key, erase->version, row->version);
+  }
+  if (const Finish* finish = std::get_if<Finish>(&write)) {
+    for (const Lease& lease : finish->leases) {
+      const Item* item = index_->item(finish->queue, lease.id);
+      if (item != nullptr && item->token != lease.token) return stale(lease, finish->queue);
+    }
+  }
+  return {};
+}
+
+void Engine::apply(const Put& put, uint64_t version, uint64_t nonce) {
+  const Position at = log_->add(PutRecord{.table = put.table,
+                                          .key = put.key,
+                                          .version = version,
+                                          .nonce = nonce,
+                                          .value = put.value});
+  index_->put_row(put.table, put.key, {.at = at, .version = version});
+}
+
+void Engine::apply(const Erase& erase) {
+  if (index_->row(erase.table, erase.key) == nullptr) return;
+  log_->add(EraseRecord{.table = erase.table, .key = erase.key});
+  index_->erase_row(erase.table, erase.key);
+}
+
+void Engine::apply(const Push& push) {
+  for (const Message& message : push.messages) {
+    if (index_->item(push.queue, message.id) != nullptr) continue;
+    const uint64_t number = ++stamp_;
+    const Position at = log_->add(PushRecord{
+        .queue = push.queue, .id = message.id, .number = number, .body = message.body});
+    index_->add(push.queue, message.id, number, at);
+  }
+}
+
+void Engine::apply(const Finish& finish) {
+  std::vector<uint64_t> numbers;
+  numbers.reserve(finish.leases.size());
+  for (const Lease& lease : finish.leases) {
+    Item* item = index_->item(finish.queue, lease.id);
+    // Checked before, but an earlier write of this group may have pushed the id anew.
+    if (item == nullptr || item->token != lease.token) continue;
+    numbers.push_back(item->number);
+    index_->remove(*item);
+  }
+  if (numbers.empty()) return;
+  std::ranges::sort(numbers);
+  log_->add(FinishRecord{.queue = finish.queue}, std::span<const uint64_t>(numbers));
+}
+
+// --- Queue ---
+
+std::vector<Item*> Engine::pick(const QueueState& queue, size_t max) const {
+  std::vector<Item*> items;
+  items.reserve(std::min(max, queue.ready.size()));
+  Budget budget;
+  for (const auto& [number, item] : queue.ready) {
+    if (items.size() == max || !budget.takes(item->at)) break;
+    items.push_back(item);
+  }
+  return items;
+}
+
+Answer Engine::on(Pull&& request, Instant now) {
+  TRY(writable(now));
+  expire(now);
+  const QueueState* queue = index_->queue(request.queue);
+  if (queue == nullptr || queue->ready.empty()) return Deliveries{};
+  const std::vector<Item*> items = pick(*queue, request.max);
+
+  std::vector<uint64_t> numbers;
+  std::vector<Position> positions;
+  numbers.reserve(items.size());
+  positions.reserve(items.size());
+  for (const Item* item : items) {
+    numbers.push_back(item->number);
+    positions.push_back(item->at);
+  }
+  std::vector<std::optional<std::string>> bodies(items.size());
+  const auto take_body = [&](size_t i, std::string_view payload) {
+    const auto record = decode(payload);
+    CHECK(record && std::holds_alternative<PushRecord>(*record));
+    bodies[i] = std::get<PushRecord>(*record).body;
+  };
+  std::optional<Error> damage;
+  if (auto read = log_->read(positions, take_body); !read.ok()) {
+    if (read.error().code != Code::corrupt) return read.error();
+    // A damaged message must not stand in the way of the others: it is held back like those that
+    // are handed out.
+    for (size_t i = 0; i < positions.size(); ++i) {
+      read = log_->read({&positions[i], 1},
+                        [&](size_t /*i*/, std::string_view payload) { take_body(i, payload); });
+      if (read.ok()) continue;
+      if (read.error().code != Code::corrupt) return read.error();
+      bodies[i].reset();
+      damage = read.error();
+      log::error("message {} in queue {} cannot be read: {}", items[i]->id, request.queue,
+                 damage->what);
+    }
+  }
+
+  const uint64_t token = ++stamp_;
+  log_->add(LeaseRecord{.queue = request.queue,
+                        .token = token,
+                        .hold_ms = static_cast<uint64_t>(request.hold.count())},
+            std::span<const uint64_t>(numbers));
+  log_->end_group();
+  Deliveries answer;
+  answer.deliveries.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    index_->lease(*items[i], token, request.hold, now);
+    if (!bodies[i]) continue;
+    answer.deliveries.push_back({.lease = {.id = items[i]->id, .token = token},
+                                 .body = *std::move(bodies[i]),
+                                 .attempt = items[i]->attempts});
+  }
+  if (damage && answer.deliveries.empty()) return *damage;
+  return answer;
+}
+
+Answer Engine::on(Renew&& request, Instant now) {
+  TRY(writable(now));
+  Lost lost;
+  std::vector<uint64_t> numbers;
+  for (Lease& lease : request.leases) {
+    Item* item = index_->item(request.queue, lease.id);
+    if (item == nullptr || item->token != lease.token) {
+      lost.leases.push_back(std::move(lease));
+      continue;
+    }
+    numbers.push_back(item->number);
+    index_->renew(*item, request.hold, now);
+  }
+  if (numbers.empty()) return lost;
+  std::ranges::sort(numbers);
+  log_->add(RenewRecord{.queue = request.queue,
+                        .hold_ms = static_cast<uint64_t>(request.hold.count())},
+            std::span<const uint64_t>(numbers));
+  log_->end_group();
+  return lost;
+}
+
+Answer Engine::on(AskDepth&& request, Instant now) {
+  expire(now);
+  const QueueState* queue = index_->queue(request.queue);
+  if (queue == nullptr) return Depth{};
+  return Depth{.ready = queue->ready.size(), .leased = queue->items.size() - queue->ready.size()};
+}
+
+// --- Table ---
+
+Result<std::vector<Row>> Engine::read_rows(std::vector<Row> rows,
+                                           std::vector<Position> positions) {
+  TRY(log_->read(positions, [&](size_t i, std::string_view payload) {
+    const auto record = decode(payload);
+    CHECK(record && std::holds_alternative<PutRecord>(*record));
+    rows[i].value = std::get<PutRecord>(*record).value;
+  }));
+  return rows;
+}
+
+Answer Engine::on(Get&& request, Instant /*now*/) {
+  Rows answer;
+  Budget budget;
+  for (std::string& key : request.keys) {
+    const RowState* row = index_->row(request.table, key);
+    answer.rows.push_back({.key = std::move(key), .value = {}, .version = 0});
+    if (row == nullptr) continue;
+    if (!budget.takes(row->at)) {
+      return Error{Code::full, fmt::format("the rows of table {} that were asked for have more "
+                                           "than {} bytes: ask for fewer at a time",
+                                           request.table, kBatchBytesMax)};
+    }
+    answer.rows.back().version = row->version;
+    TRY(log_->read({&row->at, 1}, [&](size_t /*i*/, std::string_view payload) {
+      const auto record = decode(payload);
+      CHECK(record && std::holds_alternative<PutRecord>(*record));
+      answer.rows.back().value = std::get<PutRecord>(*record).value;
+    }));
+  }
+  return answer;
+}
+
+Answer Engine::on(Scan&& request, Instant /*now*/) {
+  const TableState* table = index_->table(request.table);
+  if (table == nullptr) return Rows{};
+  auto row = request.after < request.prefix ? table->lower_bound(request.prefix)
+                                            : table->upper_bound(request.after);
+  std::vector<Row> rows;
+  std::vector<Position> positions;
+  Budget budget;
+  for (; row != table->end() && rows.size() < request.max; ++row) {
+    if (!row->first.starts_with(request.prefix) || !budget.takes(row->second.at)) break;
+    rows.push_back({.key = row->first, .value = {}, .version = row->second.version});
+    positions.push_back(row->second.at);
+  }
+  auto read = read_rows(std::move(rows), std::move(positions));
+  if (!read.ok()) return read.error();
+  return Rows{std::move(read).value()};
+}
+
+// --- Blobs ---
+
+Answer Engine::on(BlobPart&& request, Instant now) {
+  TRY(writable(now));
+  TRY(blobs_.part(request, request.offset == 0 ? ++stamp_ : 0));
+  return Done{};
+}
+
+Answer Engine::on(BlobEnd&& request, Instant now) {
+  TRY(writable(now));
+  const BlobState* before = index_->blob(request.name);
+  const Error other{Code::conflict, fmt::format("blob {} exists with other bytes: a name is "
+                                                "written once, take another",
+                                                request.name)};
+  if (before != nullptr && before->size != request.size) return other;
+  const auto file = blobs_.end(request);
+  if (!file.ok()) return file.error();
+  if (before != nullptr) {
+    const auto same = blobs_.same(before->file, file.value(), request.size);
+    blobs_.remove(file.value());
+    if (!same.ok()) return same.error();
+    if (!same.value()) return other;
+    return Done{};
+  }
+  const Position at = log_->add(
+      BlobRecord{.name = request.name, .file = file.value(), .size = request.size});
+  log_->end_group();
+  index_->put_blob(request.name, {.at = at, .file = file.value(), .size = request.size});
+  return Done{};
+}
+
+Answer Engine::on(BlobGet&& request, Instant /*now*/) {
+  const BlobState* blob = index_->blob(request.name);
+  if (blob == nullptr) return Error{Code::not_found, "there is no blob " + request.name};
+  auto bytes = blobs_.read(blob->file, blob->size, request.offset, request.max);
+  if (!bytes.ok()) return bytes.error();
+  return Bytes{std::move(bytes).value()};
+}
+
+Answer Engine::on(BlobErase&& request, Instant now) {
+  TRY(writable(now));
+  const BlobState* blob = index_->blob(request.name);
+  if (blob == nullptr) return Done{};
+  erased_blobs_.push_back(blob->file);
+  log_->add(BlobEraseRecord{.name = request.name});
+  log_->end_group();
+  index_->erase_blob(request.name);
+  return Done{};
+}
+
+Answer Engine::on(BlobList&& request, Instant /*now*/) {
+  const auto& blobs = index_->blobs();
+  auto blob = request.after < request.prefix ? blobs.lower_bound(request.prefix)
+                                             : blobs.upper_bound(request.after);
+  BlobNames answer;
+  for (; blob != blobs.end() && answer.blobs.size() < request.max; ++blob) {
+    if (!blob->first.starts_with(request.prefix)) break;
+    answer.blobs.push_back({.name = blob->first, .size = blob->second.size});
+  }
+  return answer;
+}
+
+Answer Engine::on(AskInfo&& /*request*/, Instant now) {
+  expire(now);
+  Info info;
+  for (const auto& [name, queue] : index_->queues()) {
+    if (info.queues.size() == kBatchMax) break;
+    info.queues.push_back(
+        {.name = name,
+         .depth = {.ready = queue->ready.size(),
+                   .leased = queue->items.size() - queue->ready.size()}});
+  }
+  for (const auto& [name, rows] : index_->tables()) {
+    if (info.tables.size() == kBatchMax) break;
+    info.tables.push_back({.name = name, .rows = rows.size()});
+  }
+  info.blobs = index_->blobs().size();
+  for (const auto& [name, blob] : index_->blobs()) info.blob_bytes += blob.size;
+  info.live_bytes = index_->live_bytes();
+  info.disk_bytes = log_->disk_bytes();
+  return info;
+}
+
+}  // namespace dunlin

@@ -1,0 +1,98 @@
+// The embedded durable engine: a Core whose state is a log on a disk (engine/log.h) and an index in
+// memory (engine/index.h). Keys and leases are in memory, values stay in the log.
+//
+// Acknowledged means durable: commit() is one write and one sync for everything since the last one.
+// After a failed commit the index is read again from the log, and writing goes on in a new segment
+// as soon as the disk takes one; reading never stops. One thread at a time (file_store.h is for
+// many).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "engine/blob_files.h"
+#include "engine/index.h"
+#include "engine/log.h"
+#include "store/request.h"
+
+namespace dunlin {
+
+class Engine final : public Core {
+ public:
+  // Opens the store in `folder`, or makes one. `denied` if another process has it, `corrupt` with
+  // file and offset if it is damaged. `disk` must outlive the engine.
+  static Result<std::unique_ptr<Engine>> open(Disk& disk, const std::string& folder, Instant now,
+                                              LogOptions options = {});
+
+  Engine(Disk& disk, std::string folder);  // Use open().
+  ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Answer handle(Request&& request, Instant now) override;
+  Result<void> commit(Instant now) override;
+  std::vector<std::string> expire(Instant now) override;
+  std::optional<Instant> next_expiry() const override;
+
+  // commit() in three steps, for a caller that lets others in while the disk works: begin_commit(),
+  // Log::write() of what it returned, end_commit() with the result.
+  bool staged() const { return log_->staged(); }
+  const Log::Batch& begin_commit() { return log_->take(stamp_); }
+  Result<void> end_commit(Result<void> written, Instant now);
+  bool segment_is_full() const { return log_->segment_is_full(); }
+
+  // For tests and people who look inside.
+  const Index& index() const { return *index_; }
+  uint64_t disk_bytes() const { return log_->disk_bytes(); }
+
+ private:
+  Answer on(Commit&& request, Instant now);
+  Answer on(Pull&& request, Instant now);
+  Answer on(Renew&& request, Instant now);
+  Answer on(AskDepth&& request, Instant now);
+  Answer on(Get&& request, Instant now);
+  Answer on(Scan&& request, Instant now);
+  Answer on(BlobPart&& request, Instant now);
+  Answer on(BlobEnd&& request, Instant now);
+  Answer on(BlobGet&& request, Instant now);
+  Answer on(BlobErase&& request, Instant now);
+  Answer on(BlobList&& request, Instant now);
+  Answer on(AskInfo&& request, Instant now);
+
+  Result<void> readable(Instant now);
+  Result<void> writable(Instant now);
+  Result<uint64_t> already_committed(const Commit& request);
+  Result<void> check(const Write& write);
+  void apply(const Put& put, uint64_t version, uint64_t nonce);
+  void apply(const Erase& erase);
+  void apply(const Push& push);
+  void apply(const Finish& finish);
+
+  // The values behind the rows, cut before they exceed what an answer may carry.
+  Result<std::vector<Row>> read_rows(std::vector<Row> rows, std::vector<Position> positions);
+  std::vector<Item*> pick(const QueueState& queue, size_t max) const;
+
+  // Copies what is still needed out of the oldest segment, a part at a time, so that disk use stays
+  // in proportion to live data.
+  void clean(size_t bytes_written);
+  void move_live(const Record& record, Position at);
+  void drop_dead_segments();
+
+  Disk& disk_;
+  const std::string folder_;
+  std::unique_ptr<FolderLock> lock_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<Index> index_;
+  BlobFiles blobs_;
+  uint64_t stamp_ = 0;  // The last version, message number, token or file number that was given.
+  std::vector<uint64_t> erased_blobs_;  // Their files go when the erasure is durable.
+  uint64_t clean_segment_ = 0;
+  uint64_t clean_offset_ = 0;
+  bool index_is_stale_ = false;  // A commit failed and the log could not be read since.
+  Instant last_try_ = Instant::min();
+  std::string last_failure_;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,151 @@
+// What the log adds up to, in memory: keys, versions, leases, and where the values stand in the log.
+//
+// Pure bookkeeping: no I/O, no clock. Every change here has a record in the log, and replaying the
+// records gives the same index. All operations are O(1) or O(log n).
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+#include "engine/record.h"
+
+namespace dunlin {
+
+struct QueueState;
+
+// A message that is not finished.
+struct Item {
+  std::string id;
+  QueueState* queue = nullptr;
+  uint64_t number = 0;  // Its place in the queue.
+  Position at;
+  uint32_t attempts = 0;
+  uint64_t token = 0;  // 0 until first handed out.
+  Millis hold = Millis(0);
+  Instant hidden_until;
+  bool leased = false;
+};
+
+struct ItemHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view id) const { return absl::HashOf(id); }
+  size_t operator()(const std::unique_ptr<Item>& item) const { return (*this)(item->id); }
+};
+struct ItemEqual {
+  using is_transparent = void;
+  static std::string_view id(std::string_view id) { return id; }
+  static std::string_view id(const std::unique_ptr<Item>& item) { return item->id; }
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return id(a) == id(b);
+  }
+};
+
+struct QueueState {
+  std::string name;
+  absl::btree_map<uint64_t, Item*> ready;  // By number: oldest first.
+  absl::flat_hash_set<std::unique_ptr<Item>, ItemHash, ItemEqual> items;
+};
+
+struct RowState {
+  Position at;
+  uint64_t version = 0;
+};
+using TableState = absl::btree_map<std::string, RowState, std::less<>>;
+
+struct BlobState {
+  Position at;
+  uint64_t file = 0;
+  uint64_t size = 0;
+};
+
+class Index {
+ public:
+  // Tables and queues exist while something is in them; nullptr if not.
+  const TableState* table(std::string_view name) const;
+  const QueueState* queue(std::string_view name) const;
+  const RowState* row(std::string_view table, std::string_view key) const;
+  Item* item(std::string_view queue, std::string_view id);
+  const BlobState* blob(std::string_view name) const;
+
+  const absl::btree_map<std::string, BlobState, std::less<>>& blobs() const { return blobs_; }
+  const absl::btree_map<std::string, TableState, std::less<>>& tables() const { return tables_; }
+  const absl::btree_map<std::string, std::unique_ptr<QueueState>, std::less<>>& queues() const {
+    return queues_;
+  }
+
+  void put_row(std::string_view table, std::string_view key, RowState state);
+  void erase_row(std::string_view table, std::string_view key);
+  void put_blob(std::string_view name, BlobState state);
+  void erase_blob(std::string_view name);
+
+  // A new message, ready. REQUIRES: no item with that id is in the queue
+  Item& add(std::string_view queue, std::string_view id, uint64_t number, Position at);
+  void move(Item& item, Position at);
+  void lease(Item& item, uint64_t token, Millis hold, Instant now);
+  void renew(Item& item, Millis hold, Instant now);
+  void give_back(Item& item);  // Ready again, at its old place; its lease stays valid until then.
+  void remove(Item& item);     // Finished: the reference dangles.
+
+  // The held item whose lease ends first, or nullptr.
+  Item* first_to_expire() const;
+
+  uint64_t live_bytes() const { return live_bytes_; }
+  uint64_t live_bytes(uint32_t segment) const;
+  void forget_segments_before(uint32_t segment);
+
+ private:
+  using Deadline = std::pair<Instant, uint64_t>;  // With the item's number, to be unique.
+
+  void hide(Item& item, Millis hold, Instant now);
+  void count(Position at);
+  void discount(Position at);
+
+  absl::btree_map<std::string, TableState, std::less<>> tables_;
+  absl::btree_map<std::string, BlobState, std::less<>> blobs_;
+  absl::btree_map<std::string, std::unique_ptr<QueueState>, std::less<>> queues_;
+  absl::btree_map<Deadline, Item*> leased_;
+  uint64_t live_bytes_ = 0;
+  uint32_t first_segment_ = 0;
+  std::deque<uint64_t> live_by_segment_;  // From first_segment_ on.
+};
+
+// Turns records back into an index. Leases last their whole hold again, counted from `now`.
+class Replay {
+ public:
+  Replay(Index& index, Instant now) : index_(index), now_(now) {}
+
+  void apply(const Record& record, Position at);
+
+  // The largest version, number, token or file that was seen.
+  uint64_t stamp() const { return stamp_; }
+
+ private:
+  void on(const BatchRecord& record, Position at);
+  void on(const PutRecord& record, Position at);
+  void on(const EraseRecord& record, Position at);
+  void on(const PushRecord& record, Position at);
+  void on(const LeaseRecord& record, Position at);
+  void on(const RenewRecord& record, Position at);
+  void on(const FinishRecord& record, Position at);
+  void on(const BlobRecord& record, Position at);
+  void on(const BlobEraseRecord& record, Position at);
+  void saw(uint64_t stamp) { stamp_ = std::max(stamp_, stamp); }
+  template <typename Act>
+  void each(const Numbers& numbers, Act act);
+
+  Index& index_;
+  const Instant now_;
+  uint64_t stamp_ = 0;
+  absl::flat_hash_map<uint64_t, Item*> by_number_;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,365 @@
+#include "engine/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint64_t kRoom = 1 << 20;
+constexpr uint64_t kRoomForBatchesBelow = 32 << 10;
+constexpr size_t kReadAtOnce = 1 << 20;
+constexpr uint64_t kReadGap = 4096;  // Reading this much in vain is cheaper than another call.
+
+}  // namespace
+
+Log::Log(Disk& disk, std::string folder, LogOptions options)
+    : disk_(disk), folder_(std::move(folder)), options_(options) {}
+
+Result<std::unique_ptr<Log>> Log::open(Disk& disk, const std::string& folder, LogOptions options,
+                                       const VisitRecord& visit) {
+  auto log = std::make_unique<Log>(disk, folder, options);
+  TRY(log->recover(visit));
+  return log;
+}
+
+Result<void> Log::recover(const VisitRecord& visit) {
+  TRY(disk_.make_folder(folder_ + "/log"));
+  Mark mark;
+  auto mark_file = disk_.open(mark_path(folder_));
+  if (mark_file.ok()) {
+    mark_file_ = std::move(mark_file).value();
+    const ReadMark read = TRY(read_mark(*mark_file_));
+    if (!read.damage.empty()) log::warning("{}: {}", mark_path(folder_), read.damage);
+    mark = read.mark;
+  } else if (mark_file.error().code != Code::not_found) {
+    return mark_file.error();
+  }
+
+  const auto headers = TRY(open_segments(mark));
+  for (auto& [number, segment] : segments_) {
+    const SegmentHeader& header = headers.at(number);
+    const auto next = headers.find(number + 1);
+    if (number == oldest()) next_batch_ = header.first_batch;
+    ScanRules rules{.path = segment_path(folder_, number),
+                    .next_batch = next_batch_,
+                    .end = {},
+                    .durable = number == mark.segment ? mark.end : 0,
+                    .segment = number};
+    if (next != headers.end()) rules.end = next->second.previous_end;
+    if (header.first_batch != next_batch_) {
+      return to_error({rules.path, 0, "its first batch does not follow the segment before it"});
+    }
+    const Scanned scanned = scan_segment(TRY(read_file(*segment.file)), rules, visit);
+    if (scanned.damage) return to_error(*scanned.damage);
+    if (scanned.torn > 0) {
+      log::info("cut a torn tail file={} offset={} bytes={}", rules.path, scanned.end,
+                scanned.torn);
+    }
+    segment.end = scanned.end;
+    next_batch_ = scanned.next_batch;
+    stamp_ = std::max(stamp_, scanned.stamp);
+  }
+
+  if (!mark_file_) mark_file_ = TRY(disk_.create(mark_path(folder_)));
+  if (segments_.empty()) {
+    TRY(add_segment());
+  } else {
+    // What a killed process wrote may be in nobody's disk yet, and it has just been read as true.
+    Segment& last = segments_.rbegin()->second;
+    TRY(last.file->truncate(last.end));
+    TRY(last.file->sync());
+    TRY(disk_.sync_folder(folder_ + "/log"));
+    room_end_ = last.end;
+  }
+  TRY(write_both_marks(*mark_file_, this->mark()));
+  return disk_.sync_folder(folder_);
+}
+
+// Opens what belongs to the log and removes what a crash left beside it.
+Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
+  std::map<uint32_t, SegmentHeader> headers;
+  const auto missing = [&](uint32_t number) {
+    return to_error({segment_path(folder_, number), 0, "the segment is missing"});
+  };
+  std::vector<uint32_t> numbers;
+  std::vector<uint32_t> dropped;  // Dropped, but the crash came before they were removed.
+  for (const std::string& name : TRY(disk_.list(folder_ + "/log"))) {
+    if (const auto number = segment_number(name)) {
+      (*number < mark.oldest ? dropped : numbers).push_back(*number);
+    }
+  }
+  std::ranges::sort(numbers);
+  if (mark.segment != 0 && (numbers.empty() || numbers.front() != mark.oldest)) {
+    return missing(mark.oldest);
+  }
+  for (const uint32_t number : numbers) {
+    const std::string path = segment_path(folder_, number);
+    if (number != numbers.front() + headers.size()) {
+      return missing(static_cast<uint32_t>(numbers.front() + headers.size()));
+    }
+    auto file = TRY(disk_.open(path));
+    const std::string bytes = TRY(read_file(*file));
+    auto header = decode_header(bytes);
+    if (!header.ok() && header.error().code == Code::unsupported) return header.error();
+    if (!header.ok() || header.value().number != number) {
+      // A crash while the segment was made leaves one without batches at the very end.
+      if (number != numbers.back() || number <= mark.segment || find_batch(bytes, 0, 0)) {
+        return to_error({path, 0, header.ok() ? "it is another segment" : header.error().what});
+      }
+      TRY(disk_.remove(path));
+      break;
+    }
+    headers.emplace(number, header.value());
+    segments_.emplace(number, Segment{.file = std::move(file)});
+  }
+  if (mark.segment != 0 && !headers.contains(mark.segment)) return missing(mark.segment);
+  for (const uint32_t number : dropped) TRY(disk_.remove(segment_path(folder_, number)));
+  return headers;
+}
+
+Result<void> Log::add_segment() {
+  SegmentHeader header{.number = 1, .first_batch = next_batch_, .previous_end = 0};
+  if (!segments_.empty()) {
+    header.number = newest() + 1;
+    header.previous_end = segments_.rbegin()->second.end;
+  }
+  const std::string path = segment_path(folder_, header.number);
+  const auto make = [&]() -> Result<std::unique_ptr<File>> {
+    auto file = TRY(disk_.create(path));
+    TRY(file->write(0, encode(header)));
+    TRY(file->sync());
+    TRY(disk_.sync_folder(folder_ + "/log"));
+    return file;
+  };
+  auto file = make();
+  if (!file.ok()) {
+    // If it cannot be removed either, it stays without batches, and the next one replaces it.
+    (void)disk_.remove(path).ok();
+    return file.error();
+  }
+  segments_.emplace(header.number,
+                    Segment{.file = std::move(file).value(), .end = kSegmentHead});
+  room_end_ = kSegmentHead;
+  return {};
+}
+
+Mark Log::mark() const {
+  return {.batch = next_batch_ - 1,
+          .oldest = oldest(),
+          .segment = newest(),
+          .end = segments_.rbegin()->second.end};
+}
+
+void Log::begin_record() {
+  CHECK(!broken_);
+  if (buffer_.empty()) {
+    // Number and stamp are filled in by take().
+    buffer_.resize(kRecordHead);
+    encode(BatchRecord{}, buffer_);
+  } else {
+    seal_record(false);
+  }
+  open_record_ = buffer_.size();
+  buffer_.resize(open_record_ + kRecordHead);
+}
+
+void Log::seal_record(bool ends_group) {
+  if (open_record_ == 0) return;
+  if (ends_group) {
+    char& kind = buffer_[open_record_ + kRecordHead];
+    kind = static_cast<char>(static_cast<uint8_t>(kind) | kGroupEnd);
+  }
+  seal_frame(buffer_, open_record_);
+  open_record_ = 0;
+}
+
+Position Log::end_record() {
+  return {.segment = newest(),
+          .offset = static_cast<uint32_t>(staged_from() + open_record_),
+          .size = static_cast<uint32_t>(buffer_.size() - open_record_)};
+}
+
+void Log::end_group() { seal_record(true); }
+
+const Log::Batch& Log::take(uint64_t stamp) {
+  CHECK(staged() && open_record_ == 0 && flight_.bytes.empty());
+  std::string head(kRecordHead, '\0');
+  encode(BatchRecord{.number = next_batch_, .stamp = stamp}, head);
+  head[kRecordHead] = static_cast<char>(static_cast<uint8_t>(head[kRecordHead]) | kGroupEnd);
+  seal_frame(head, 0);
+  std::copy(head.begin(), head.end(), buffer_.begin());
+
+  const Segment& segment = segments_.rbegin()->second;
+  flight_.file = segment.file.get();
+  flight_.offset = segment.end;
+  flight_.bytes = std::exchange(buffer_, {});
+  const uint64_t end = flight_.offset + flight_.bytes.size();
+  flight_.room = 0;
+  if (end > room_end_ && end < options_.segment_bytes &&
+      flight_.bytes.size() < kRoomForBatchesBelow) {
+    flight_.room = std::min(kRoom, options_.segment_bytes - end);
+  }
+  return flight_;
+}
+
+Result<void> Log::write(const Batch& batch) {
+  auto written = batch.file->write(batch.offset, batch.bytes);
+  if (written.ok() && batch.room > 0) {
+    static const std::string kZeros(kRoom, '\0');
+    // Room is a courtesy: a disk without it takes the batch all the same.
+    const auto zeros = std::string_view(kZeros).substr(0, batch.room);
+    (void)batch.file->write(batch.offset + batch.bytes.size(), zeros).ok();
+  }
+  if (!written.ok()) {
+    const bool undone = batch.file->truncate(batch.offset).ok() && batch.file->sync().ok();
+    if (undone) return written;
+    return Error{Code::unavailable, written.error().what};
+  }
+  auto synced = batch.file->sync();
+  if (!synced.ok()) return Error{Code::unavailable, synced.error().what};
+  return {};
+}
+
+Result<void> Log::land(Result<void> written) {
+  const Batch flight = std::exchange(flight_, {});
+  if (!written.ok()) {
+    broken_ = true;
+    buffer_.clear();
+    open_record_ = 0;
+    return written;
+  }
+  Segment& segment = segments_.rbegin()->second;
+  segment.end = flight.offset + flight.bytes.size();
+  room_end_ = std::max(room_end_, segment.end + flight.room);
+  ++next_batch_;
+  (void)write_mark(*mark_file_, mark()).ok();  // An older mark is as true as this one.
+  // Positions of what is staged already name this segment.
+  if (!segment_is_full() || staged()) return {};
+  const auto added = add_segment();
+  // The batch is safe all the same. But a segment cannot grow for ever: resume() begins the next.
+  if (!added.ok() && segment.end >= 4 * options_.segment_bytes) broken_ = true;
+  return {};
+}
+
+Result<void> Log::commit(uint64_t stamp) {
+  if (!staged()) return {};
+  return land(write(take(stamp)));
+}
+
+Result<void> Log::resume() {
+  TRY(add_segment());
+  broken_ = false;
+  return {};
+}
+
+Result<std::string_view> Log::bytes_at(Position first, size_t size, std::string& scratch) const {
+  const auto segment = segments_.find(first.segment);
+  CHECK(segment != segments_.end());
+  if (first.segment == newest() && first.offset >= segment->second.end) {
+    size_t at = first.offset - segment->second.end;
+    if (at < flight_.bytes.size()) return std::string_view(flight_.bytes).substr(at, size);
+    at -= flight_.bytes.size();
+    CHECK(at + size <= buffer_.size());
+    return std::string_view(buffer_).substr(at, size);
+  }
+  scratch.resize(size);
+  scratch.resize(TRY(segment->second.file->read(first.offset, scratch)));
+  return std::string_view(scratch);
+}
+
+Result<void> Log::read(std::span<const Position> positions, const VisitPayload& visit) const {
+  std::string scratch;
+  size_t i = 0;
+  while (i < positions.size()) {
+    // As many of the next ones as lie close together are read at once.
+    const Position first = positions[i];
+    const uint64_t border = segments_.at(first.segment).end;
+    uint64_t end = uint64_t{first.offset} + first.size;
+    size_t next = i + 1;
+    for (; next < positions.size(); ++next) {
+      const Position& more = positions[next];
+      if (more.segment != first.segment || more.offset < end || more.offset > end + kReadGap ||
+          more.offset + more.size - first.offset > kReadAtOnce) {
+        break;
+      }
+      // Durable, in flight and staged bytes lie in different places.
+      if (first.segment == newest() && (first.offset >= border || more.offset >= border)) break;
+      end = more.offset + more.size;
+    }
+    const std::string_view bytes = TRY(bytes_at(first, end - first.offset, scratch));
+    for (; i < next; ++i) {
+      const Position at = positions[i];
+      const size_t skip = at.offset - first.offset;
+      const bool is_open = open_record_ != 0 && at.segment == newest() &&
+                           at.offset == staged_from() + open_record_;
+      if (is_open) {
+        visit(i, bytes.substr(skip + kRecordHead, at.size - kRecordHead));
+        continue;
+      }
+      const auto framed = read_frame(bytes.substr(std::min(skip, bytes.size())));
+      if (!framed || framed->size != at.size) {
+        return to_error({segment_path(folder_, at.segment), at.offset,
+                         "the record here fails its checksum"});
+      }
+      visit(i, framed->payload);
+    }
+  }
+  return {};
+}
+
+Result<void> Log::replay(const VisitRecord& visit) const {
+  for (const auto& [number, segment] : segments_) {
+    const std::string bytes = TRY(read_file(*segment.file));
+    const SegmentHeader header = TRY(decode_header(bytes));
+    const ScanRules rules{.path = segment_path(folder_, number),
+                          .next_batch = header.first_batch,
+                          .end = segment.end,
+                          .durable = 0,
+                          .segment = number};
+    const Scanned scanned = scan_segment(bytes, rules, visit);
+    if (scanned.damage) return to_error(*scanned.damage);
+  }
+  return {};
+}
+
+Result<std::string> Log::read_segment(uint32_t segment, uint64_t offset, size_t max) const {
+  const Segment& from = segments_.at(segment);
+  offset = std::max<uint64_t>(offset, kSegmentHead);
+  std::string bytes(std::min<uint64_t>(max, from.end - std::min(from.end, offset)), '\0');
+  bytes.resize(TRY(from.file->read(offset, bytes)));
+  return bytes;
+}
+
+uint64_t Log::disk_bytes() const {
+  uint64_t total = 0;
+  for (const auto& [number, segment] : segments_) total += segment.end;
+  return total;
+}
+
+Result<void> Log::drop_oldest() {
+  CHECK(oldest() != newest() && !staged());
+  auto dropped = segments_.extract(segments_.begin());
+  // The mark says first that the segment is not needed: one that is needed is never missing. Both
+  // copies do, so that whichever survives the next power loss is right.
+  auto marked = write_both_marks(*mark_file_, mark());
+  if (!marked.ok()) {
+    segments_.insert(std::move(dropped));
+    return marked;
+  }
+  return disk_.remove(segment_path(folder_, dropped.key()));
+}
+
+void Log::close() {
+  // Each of these only saves the next open some work or doubt.
+  if (broken_) return;
+  const Segment& last = segments_.rbegin()->second;
+  (void)(last.file->truncate(last.end).ok() && last.file->sync().ok() &&
+         write_both_marks(*mark_file_, mark()).ok());
+}
+
+}  // namespace dunlin

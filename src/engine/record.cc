@@ -1,0 +1,220 @@
+#include "engine/record.h"
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/crc32c.h"
+
+namespace dunlin {
+namespace {
+
+// Never renumbered: they are on people's disks.
+enum Kind : uint8_t {
+  kind_batch = 1,
+  kind_put = 2,
+  kind_erase = 3,
+  kind_push = 4,
+  kind_lease = 5,
+  kind_renew = 6,
+  kind_finish = 7,
+  kind_blob = 8,
+  kind_blob_erase = 9,
+};
+
+// Lets find_batch() look for batches in bytes whose framing is lost.
+constexpr std::string_view kBatchMagic = "\xd5nlnbtch";
+
+void begin(std::string& out, Kind kind) { out.push_back(static_cast<char>(kind)); }
+
+void append_numbers(std::string& out, std::span<const uint64_t> numbers) {
+  uint64_t last = 0;
+  for (const uint64_t number : numbers) {
+    CHECK(number >= last);
+    append_varint(out, number - last);
+    last = number;
+  }
+}
+
+std::optional<Record> decode_batch(ByteReader& in) {
+  for (const char expected : kBatchMagic) {
+    if (in.fixed<uint8_t>() != static_cast<uint8_t>(expected)) return {};
+  }
+  BatchRecord record;
+  record.number = in.fixed<uint64_t>();
+  record.stamp = in.fixed<uint64_t>();
+  return record;
+}
+
+std::optional<Record> decode_push(ByteReader& in) {
+  PushRecord record;
+  record.queue = in.sized();
+  record.id = in.sized();
+  record.number = in.varint();
+  record.attempts = in.varint();
+  record.token = in.varint();
+  record.hold_ms = in.varint();
+  record.body = in.rest();
+  return record;
+}
+
+std::optional<Record> decode_put(ByteReader& in) {
+  PutRecord record;
+  record.table = in.sized();
+  record.key = in.sized();
+  record.version = in.varint();
+  record.nonce = in.fixed<uint64_t>();
+  record.value = in.rest();
+  return record;
+}
+
+std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
+  switch (kind) {
+    case kind_batch: return decode_batch(in);
+    case kind_put: return decode_put(in);
+    case kind_push: return decode_push(in);
+    case kind_erase: {
+      EraseRecord record;
+      record.table = in.sized();
+      record.key = in.sized();
+      return record;
+    }
+    case kind_lease: {
+      LeaseRecord record;
+      record.queue = in.sized();
+      record.token = in.varint();
+      record.hold_ms = in.varint();
+      record.numbers = Numbers(in.rest());
+      return record;
+    }
+    case kind_renew: {
+      RenewRecord record;
+      record.queue = in.sized();
+      record.hold_ms = in.varint();
+      record.numbers = Numbers(in.rest());
+      return record;
+    }
+    case kind_finish: {
+      FinishRecord record;
+      record.queue = in.sized();
+      record.numbers = Numbers(in.rest());
+      return record;
+    }
+    case kind_blob: {
+      BlobRecord record;
+      record.name = in.sized();
+      record.file = in.varint();
+      record.size = in.varint();
+      return record;
+    }
+    case kind_blob_erase: return BlobEraseRecord{.name = in.sized()};
+    default: return {};
+  }
+}
+
+}  // namespace
+
+void encode(const BatchRecord& record, std::string& out) {
+  begin(out, kind_batch);
+  out += kBatchMagic;
+  append_fixed(out, record.number);
+  append_fixed(out, record.stamp);
+}
+
+void encode(const PutRecord& record, std::string& out) {
+  begin(out, kind_put);
+  append_sized(out, record.table);
+  append_sized(out, record.key);
+  append_varint(out, record.version);
+  append_fixed(out, record.nonce);
+  out += record.value;
+}
+
+void encode(const EraseRecord& record, std::string& out) {
+  begin(out, kind_erase);
+  append_sized(out, record.table);
+  append_sized(out, record.key);
+}
+
+void encode(const PushRecord& record, std::string& out) {
+  begin(out, kind_push);
+  append_sized(out, record.queue);
+  append_sized(out, record.id);
+  append_varint(out, record.number);
+  append_varint(out, record.attempts);
+  append_varint(out, record.token);
+  append_varint(out, record.hold_ms);
+  out += record.body;
+}
+
+void encode(const LeaseRecord& record, std::span<const uint64_t> numbers, std::string& out) {
+  begin(out, kind_lease);
+  append_sized(out, record.queue);
+  append_varint(out, record.token);
+  append_varint(out, record.hold_ms);
+  append_numbers(out, numbers);
+}
+
+void encode(const RenewRecord& record, std::span<const uint64_t> numbers, std::string& out) {
+  begin(out, kind_renew);
+  append_sized(out, record.queue);
+  append_varint(out, record.hold_ms);
+  append_numbers(out, numbers);
+}
+
+void encode(const FinishRecord& record, std::span<const uint64_t> numbers, std::string& out) {
+  begin(out, kind_finish);
+  append_sized(out, record.queue);
+  append_numbers(out, numbers);
+}
+
+void encode(const BlobRecord& record, std::string& out) {
+  begin(out, kind_blob);
+  append_sized(out, record.name);
+  append_varint(out, record.file);
+  append_varint(out, record.size);
+}
+
+void encode(const BlobEraseRecord& record, std::string& out) {
+  begin(out, kind_blob_erase);
+  append_sized(out, record.name);
+}
+
+std::optional<Record> decode(std::string_view payload) {
+  ByteReader in(payload);
+  const uint8_t kind = in.fixed<uint8_t>() & ~kGroupEnd;
+  std::optional<Record> record = decode_kind(kind, in);
+  if (!in.ok() || !in.empty()) return {};
+  return record;
+}
+
+std::optional<Framed> read_frame(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto crc = in.fixed<uint32_t>();
+  const auto size = in.fixed<uint32_t>();
+  if (!in.ok() || size == 0 || size > kRecordMax || size > bytes.size() - kRecordHead) return {};
+  if (crc32c(bytes.substr(4, size + 4)) != crc) return {};
+  return Framed{.payload = bytes.substr(kRecordHead, size), .size = kRecordHead + size};
+}
+
+void seal_frame(std::string& out, size_t start) {
+  const size_t size = out.size() - start - kRecordHead;
+  CHECK(size > 0 && size <= kRecordMax);
+  overwrite_fixed(out, start + 4, static_cast<uint32_t>(size));
+  overwrite_fixed(out, start, crc32c(std::string_view(out).substr(start + 4)));
+}
+
+std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t least) {
+  constexpr size_t kBeforeMagic = kRecordHead + 1;
+  for (size_t at = bytes.find(kBatchMagic, from); at != std::string_view::npos;
+       at = bytes.find(kBatchMagic, at + 1)) {
+    if (at < from + kBeforeMagic) continue;
+    const size_t start = at - kBeforeMagic;
+    const auto framed = read_frame(bytes.substr(start));
+    if (!framed) continue;
+    const auto record = decode(framed->payload);
+    if (!record || !std::holds_alternative<BatchRecord>(*record)) continue;
+    if (std::get<BatchRecord>(*record).number >= least) return start;
+  }
+  return {};
+}
+
+}  // namespace dunlin

@@ -1,0 +1,83 @@
+// The log's files: names, headers, the mark, and how one segment is read after anything may have
+// happened to it. docs/FORMAT.md has the tables.
+//
+//   DIR/log/00000007.seg   a header, then records in groups, groups in batches
+//   DIR/mark               how far the log is known to be durable
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+#include "engine/record.h"
+
+namespace dunlin {
+
+inline constexpr size_t kSegmentHead = 40;
+
+std::string segment_path(const std::string& folder, uint32_t number);
+
+// The number in a segment's name; nothing for other names.
+std::optional<uint32_t> segment_number(std::string_view name);
+
+struct SegmentHeader {
+  uint32_t number = 0;
+  uint64_t first_batch = 0;
+  uint64_t previous_end = 0;  // Where the segment before this one ends; what follows there is void.
+};
+std::string encode(const SegmentHeader& header);
+Result<SegmentHeader> decode_header(std::string_view bytes);
+
+// Written after a sync has returned, not itself synced: what lies before it was acknowledged. It
+// may be older than the truth, never newer.
+struct Mark {
+  uint64_t batch = 0;    // The last durable batch.
+  uint32_t oldest = 1;   // The first segment that is needed; earlier ones may be removed.
+  uint32_t segment = 0;  // The segment that is written; 0: there is no mark.
+  uint64_t end = 0;      // Its durable size.
+};
+std::string mark_path(const std::string& folder);
+Result<void> write_mark(File& file, const Mark& mark);       // One of the two copies, by turns.
+Result<void> write_both_marks(File& file, const Mark& mark);  // And makes them durable.
+
+// The newer of the two copies that are whole; Mark{} if none is.
+struct ReadMark {
+  Mark mark;
+  std::string damage;  // Empty if both copies are as they should be.
+};
+Result<ReadMark> read_mark(const File& file);
+
+struct Damage {
+  std::string file;
+  uint64_t offset = 0;
+  std::string what;
+};
+Error to_error(const Damage& damage);
+
+// How a segment was read.
+struct Scanned {
+  uint64_t end = 0;         // Where the next batch would go.
+  uint64_t next_batch = 0;  // Its number.
+  uint64_t stamp = 0;       // The largest stamp of its batches.
+  uint64_t torn = 0;        // Bytes after `end` that were never acknowledged and are no records.
+  std::optional<Damage> damage;
+};
+
+struct ScanRules {
+  std::string path;              // For messages.
+  uint64_t next_batch = 0;       // The number that its first batch must have.
+  std::optional<uint64_t> end;   // Where it ends, if known; else it is the last: its tail may be torn.
+  uint64_t durable = 0;          // What lies before this was acknowledged.
+  uint32_t segment = 0;
+};
+
+// Calls visit for every record of every whole group, in order, up to the end or the first damage.
+using VisitRecord = std::function<void(const Record& record, Position at)>;
+Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const VisitRecord& visit);
+
+// All of a file, for scanning.
+Result<std::string> read_file(const File& file);
+
+}  // namespace dunlin
