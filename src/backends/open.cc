@@ -7,6 +7,7 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "engine/file_store.h"
 #include "store/memory.h"
 
 namespace dunlin {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view kForms =
     "memory:, file:FOLDER, dunlin://HOST:PORT or dunlin+tls://HOST:PORT";
+constexpr std::string_view kFile = "file:";
 constexpr std::string_view kPlain = "dunlin://";
 constexpr std::string_view kTls = "dunlin+tls://";
 constexpr size_t kHostMax = 253;
@@ -50,6 +52,12 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
   if (text.starts_with("memory:")) {
     if (text != "memory:") return bad_url(url, "has something after 'memory:'");
     return memory_store(posix_clock());
+  }
+  if (text.starts_with(kFile)) {
+    const std::string folder(text.substr(kFile.size()));
+    if (folder.empty()) return bad_url(url, "names no folder");
+    std::unique_ptr<CallStore> store = TRY(open_file_store(folder));
+    return store;
   }
   if (text.starts_with(kPlain) || text.starts_with(kTls)) return open_hub_url(url, options);
   if (text.starts_with("dunlin:") || text.starts_with("dunlin+tls:")) {

@@ -35,11 +35,27 @@ TEST(Open, MemoryIsAStore) {
   EXPECT_EQ(store.value()->queue().depth("q").value().ready, 1U);
 }
 
+TEST(Open, AFolderIsAStoreThatOutlivesTheProcess) {
+  std::string folder = testing::TempDir() + "open-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string url = "file:" + folder + "/new";
+  {
+    auto store = open_store(url, {});
+    ASSERT_TRUE(store.ok()) << store.error().what;
+    EXPECT_TRUE(store.value()->queue().push("q", std::vector<Message>{{"id", "body"}}).ok());
+  }
+  auto store = open_store(url, {});
+  ASSERT_TRUE(store.ok()) << store.error().what;
+  EXPECT_EQ(store.value()->queue().depth("q").value().ready, 1U);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Open, BadUrlsSayWhatIsWrongAndWhatThereIs) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"", "has no scheme"},
       {"somewhere", "has no scheme"},
       {"http://hub:1", "has the unknown scheme \"http\""},
+      {"file:", "names no folder"},
       {"memory:x", "has something after 'memory:'"},
       {"dunlin:hub:1", "lacks the '//'"},
       {"dunlin+tls:hub:1", "lacks the '//'"},
