@@ -135,7 +135,7 @@ Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }
 
-Socket::Ready Socket::wait(bool want_write, Instant deadline, const Clock& clock) {
+Socket::Ready Socket::wait(bool want_write, Instant deadline, const Clock& clock) const {
   const short events = want_write ? POLLIN | POLLOUT : POLLIN;
   const int got = poll_until(fd_, events, deadline, clock);
   // Trouble is found by whoever reads or writes next.

@@ -29,7 +29,7 @@ class Socket {
   };
   // Returns when there is something to read (or the end), when there is room to write if
   // `want_write`, or at the deadline with neither.
-  Ready wait(bool want_write, Instant deadline, const Clock& clock);
+  Ready wait(bool want_write, Instant deadline, const Clock& clock) const;
 
   // As much as is there now, or as there is room for: 0 if nothing. A connection that the peer
   // ended is an error.

@@ -11,8 +11,8 @@
 
 #include "base/result.h"
 
-using SSL = struct ssl_st;
-using SSL_CTX = struct ssl_ctx_st;
+struct ssl_st;  // OpenSSL's SSL and SSL_CTX.
+struct ssl_ctx_st;
 
 namespace dunlin {
 
@@ -36,15 +36,15 @@ class TlsSession {
  private:
   friend class TlsContext;
   struct Free {
-    void operator()(SSL* ssl) const;
+    void operator()(ssl_st* ssl) const;
   };
-  TlsSession(SSL* ssl, std::string host) : ssl_(ssl), host_(std::move(host)) {}
+  TlsSession(ssl_st* ssl, std::string host) : ssl_(ssl), host_(std::move(host)) {}
 
   void drain(std::string& wire);
   Result<void> handshake();
   Error explain(const char* doing) const;
 
-  std::unique_ptr<SSL, Free> ssl_;
+  std::unique_ptr<ssl_st, Free> ssl_;
   std::string host_;  // Empty for a server.
 };
 
@@ -63,11 +63,11 @@ class TlsContext {
 
  private:
   struct Free {
-    void operator()(SSL_CTX* context) const;
+    void operator()(ssl_ctx_st* context) const;
   };
-  explicit TlsContext(SSL_CTX* context) : context_(context) {}
+  explicit TlsContext(ssl_ctx_st* context) : context_(context) {}
 
-  std::unique_ptr<SSL_CTX, Free> context_;
+  std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
 }  // namespace dunlin

@@ -5,41 +5,38 @@
 namespace dunlin {
 namespace {
 
-template <typename... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
+// One overload for each kind of write: what std::visit calls.
+struct WriteWriter {
+  wire::Write& to;
 
-void put_write(const Write& write, wire::Write& to) {
-  std::visit(Overloaded{[&](const Put& put) {
-                          wire::Put& one = *to.mutable_put();
-                          one.set_table(put.table);
-                          one.set_key(put.key);
-                          one.set_value(put.value);
-                          one.set_version(put.version);
-                        },
-                        [&](const Erase& erase) {
-                          wire::Erase& one = *to.mutable_erase();
-                          one.set_table(erase.table);
-                          one.set_key(erase.key);
-                          one.set_version(erase.version);
-                        },
-                        [&](const Push& push) {
-                          wire::Push& one = *to.mutable_push();
-                          one.set_queue(push.queue);
-                          one.mutable_messages()->Reserve(static_cast<int>(push.messages.size()));
-                          for (const Message& message : push.messages) {
-                            wire::Message& next = *one.add_messages();
-                            next.set_id(message.id);
-                            next.set_body(message.body);
-                          }
-                        },
-                        [&](const Finish& finish) {
-                          to.mutable_finish()->set_queue(finish.queue);
-                          put_leases(finish.leases, *to.mutable_finish()->mutable_leases());
-                        }},
-             write);
-}
+  void operator()(const Put& put) const {
+    wire::Put& one = *to.mutable_put();
+    one.set_table(put.table);
+    one.set_key(put.key);
+    one.set_value(put.value);
+    one.set_version(put.version);
+  }
+  void operator()(const Erase& erase) const {
+    wire::Erase& one = *to.mutable_erase();
+    one.set_table(erase.table);
+    one.set_key(erase.key);
+    one.set_version(erase.version);
+  }
+  void operator()(const Push& push) const {
+    wire::Push& one = *to.mutable_push();
+    one.set_queue(push.queue);
+    one.mutable_messages()->Reserve(static_cast<int>(push.messages.size()));
+    for (const Message& message : push.messages) {
+      wire::Message& next = *one.add_messages();
+      next.set_id(message.id);
+      next.set_body(message.body);
+    }
+  }
+  void operator()(const Finish& finish) const {
+    to.mutable_finish()->set_queue(finish.queue);
+    put_leases(finish.leases, *to.mutable_finish()->mutable_leases());
+  }
+};
 
 Result<Write> write_from(wire::Write& from) {
   switch (from.op_case()) {
@@ -99,7 +96,7 @@ struct RequestWriter {
     wire::Commit& one = *to.mutable_commit();
     one.set_nonce(commit.nonce);
     one.mutable_writes()->Reserve(static_cast<int>(commit.writes.size()));
-    for (const Write& write : commit.writes) put_write(write, *one.add_writes());
+    for (const Write& write : commit.writes) std::visit(WriteWriter{*one.add_writes()}, write);
   }
   void operator()(const Pull& pull) const {
     wire::Pull& one = *to.mutable_pull();
