@@ -1,0 +1,114 @@
+#include "backends/hub.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/env_posix.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
+
+}  // namespace
+
+HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options,
+                   const Clock& clock, std::optional<TlsContext> tls)
+    : CallStore(random_seed()),
+      address_(address),
+      deadline_(options.deadline),
+      clock_(clock),
+      tls_(std::move(tls)),
+      caller_({.peer = host_port(address.host, address.port),
+               .hello = {.token = options.token, .program = "dunlin " DUNLIN_VERSION},
+               .seed = random_seed(),
+               .pending_max = kPostedMax}) {}
+
+uint64_t HubStore::post(Request&& request) {
+  CHECK(caller_.pending() + answered_.size() < kPostedMax);
+  const uint64_t id = caller_.call(request, deadline_, clock_.now());
+  if (stream_) carry_out(clock_.now());
+  return id;
+}
+
+Answer HubStore::await(uint64_t id) {
+  carry_out(Instant::max());
+  while (true) {
+    if (auto answered = answered_.extract(id)) return std::move(answered.mapped());
+    CHECK(caller_.awaits(id));
+    turn(Instant::max());
+  }
+}
+
+Result<void> HubStore::meet(Millis wait) {
+  const Instant until = clock_.now() + wait;
+  caller_.connect(clock_.now());
+  do {
+    turn(until);
+    if (caller_.refusal()) return *caller_.refusal();
+    if (caller_.welcomed()) return {};
+  } while (clock_.now() < until);
+  if (!caller_.trouble().empty()) return Error{Code::unavailable, caller_.trouble()};
+  return Error{Code::unavailable, fmt::format("{} said nothing for {} s: is it a dunlin hub?",
+                                              host_port(address_.host, address_.port),
+                                              static_cast<double>(wait.count()) / 1000)};
+}
+
+// One round: what time brings, or else what arrives until then.
+void HubStore::turn(Instant until) {
+  caller_.tick(clock_.now());
+  if (carry_out(until) || caller_.refusal()) return;
+  const Instant wake = std::min(until, caller_.next_wake().value_or(until));
+  if (!stream_) return wait_until(wake, clock_);
+  const auto arrived = stream_->exchange(wake, clock_);
+  if (!arrived.ok()) return lose_connection(arrived.error());
+  if (!arrived.value().empty()) caller_.received(arrived.value(), clock_.now());
+  carry_out(until);
+}
+
+// Says whether there were answers among the effects.
+bool HubStore::carry_out(Instant until) {
+  bool answered = false;
+  bool connected = false;
+  do {
+    Caller::Effects effects = caller_.take();
+    for (NumberedAnswer& one : effects.answers) answered_.emplace(one.id, std::move(one.answer));
+    answered = answered || !effects.answers.empty();
+    if (effects.disconnect) stream_.reset();
+    connected = effects.connect;
+    if (connected) make_connection(until);
+    if (effects.send.empty() || !stream_) continue;
+    const auto sent = stream_->send(effects.send);
+    if (!sent.ok()) lose_connection(sent.error());
+  } while (connected);
+  return answered;
+}
+
+void HubStore::make_connection(Instant until) {
+  const Instant now = clock_.now();
+  const Instant deadline =
+      std::min({until, now + kConnectMax, caller_.next_wake().value_or(until)});
+  auto stream =
+      Stream::connect(address_.host, address_.port, tls_ ? &*tls_ : nullptr, deadline, clock_);
+  if (!stream.ok()) return caller_.disconnected(clock_.now(), stream.error());
+  stream_.emplace(std::move(stream).value());
+  caller_.connected(clock_.now());
+}
+
+void HubStore::lose_connection(const Error& why) {
+  stream_.reset();
+  caller_.disconnected(clock_.now(), why);
+}
+
+Result<std::unique_ptr<HubStore>> open_hub(const HubAddress& address, const HubOptions& options,
+                                           const Clock& clock) {
+  std::optional<TlsContext> tls;
+  if (address.tls) tls.emplace(TRY(TlsContext::client(options.tls_ca)));
+  auto store =
+      std::make_unique<HubStore>(HubStore::Private{}, address, options, clock, std::move(tls));
+  TRY(store->meet(options.connect_wait));
+  return store;
+}
+
+}  // namespace dunlin

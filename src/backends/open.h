@@ -1,0 +1,37 @@
+// The URL that names a store, the one extension point that a user sees, and the store behind it.
+//
+//   memory:                   in this process, gone with it
+//   file:FOLDER               in a folder of this machine
+//   dunlin://HOST:PORT        behind a hub
+//   dunlin+tls://HOST:PORT    behind a hub, encrypted
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backends/hub.h"
+#include "base/env.h"
+#include "base/result.h"
+#include "store/call_store.h"
+
+namespace dunlin {
+
+struct OpenOptions {
+  std::string token = {};       // For a hub.
+  std::string token_file = {};  // Where to read it if it is empty.
+  std::string tls_ca = {};      // See HubOptions.
+  Millis deadline = HubOptions().deadline;
+  Millis connect_wait = HubOptions().connect_wait;
+};
+
+// `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
+Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
+
+// Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
+Result<HubAddress> parse_hub_url(std::string_view url);
+
+// What the file holds, without the white space around it.
+Result<std::string> read_token(const std::string& file);
+
+}  // namespace dunlin
