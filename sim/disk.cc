@@ -23,14 +23,15 @@ class SimHandle final : public File {
 
   Result<void> write(uint64_t offset, std::string_view bytes) override {
     const bool alive = disk_.step().ok();
-    const uint64_t grows = offset + bytes.size() - std::min<uint64_t>(offset + bytes.size(),
-                                                                      file_->now.size());
+    const uint64_t grows =
+        offset + bytes.size() - std::min<uint64_t>(offset + bytes.size(), file_->now.size());
     const bool full = disk_.used() + grows > disk_.faults.capacity;
     if (alive && !full && !disk_.strikes(disk_.faults.write_fails)) {
       put(offset, bytes);
       return {};
     }
-    if (disk_.random_.percent(50)) put(offset, bytes.substr(0, disk_.random_.below(bytes.size() + 1)));
+    if (disk_.random_.percent(50))
+      put(offset, bytes.substr(0, disk_.random_.below(bytes.size() + 1)));
     if (!alive) return kDead;
     if (full) return Error{Code::full, "no space left on device"};
     return Error{Code::unavailable, "input/output error"};

@@ -64,8 +64,7 @@ std::string dump(Core& core, Instant now) {
     text += table.name + ": " + shape(core.handle(Request(all), now)) + "\n";
   }
   for (const auto& queue : info.queues) {
-    const Pull all{
-        .queue = queue.name, .max = kBatchMax, .hold = Millis(1000), .wait = Millis(0)};
+    const Pull all{.queue = queue.name, .max = kBatchMax, .hold = Millis(1000), .wait = Millis(0)};
     text += queue.name + ": " + shape(core.handle(Request(all), now)) + "\n";
   }
   const Answer blobs = core.handle(BlobList{.prefix = {}, .after = {}, .max = kBatchMax}, now);

@@ -152,7 +152,8 @@ class EngineWorld {
     switch (random_.below(10)) {
       case 0:
       case 1:
-      case 2: return commit();
+      case 2:
+        return commit();
       case 3:
       case 4: {
         const Pull pull{.queue = queue_name(),
@@ -161,7 +162,8 @@ class EngineWorld {
                         .wait = Millis(0)};
         return {{pull, pull}};
       }
-      case 5: return renew();
+      case 5:
+        return renew();
       case 6: {
         const Get get{.table = table_name(), .keys = {key(), key()}};
         return {{get, get}};
@@ -170,7 +172,8 @@ class EngineWorld {
         const Scan scan{.table = table_name(), .prefix = "k", .after = key(), .max = 3};
         return {{scan, scan}};
       }
-      case 8: return blob();
+      case 8:
+        return blob();
       default: {
         const AskDepth depth{.queue = queue_name()};
         return {{depth, depth}};

@@ -27,7 +27,9 @@ TEST(Bytes, WhatWasAppendedIsReadBack) {
 }
 
 TEST(Bytes, AReaderThatRanOutStaysFailed) {
-  ByteReader short_string(std::string_view("\x05ab", 3));
+  ByteReader short_string(
+      "\x05"
+      "ab");
   EXPECT_EQ(short_string.sized(), "");
   EXPECT_FALSE(short_string.ok());
   EXPECT_EQ(short_string.rest(), "");

@@ -1,17 +1,16 @@
 #include "base/env_posix.h"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
 namespace dunlin {
@@ -32,17 +31,22 @@ Error failure(const char* action, const std::string& path) {
   const auto code = [number] {
     switch (number) {
       case ENOENT:
-      case ENOTDIR: return Code::not_found;
+      case ENOTDIR:
+        return Code::not_found;
       case EACCES:
       case EPERM:
-      case EROFS: return Code::denied;
+      case EROFS:
+        return Code::denied;
       case ENOSPC:
       case EDQUOT:
       case EMFILE:
-      case ENFILE: return Code::full;
+      case ENFILE:
+        return Code::full;
       case ENAMETOOLONG:
-      case EISDIR: return Code::invalid;
-      default: return Code::unavailable;
+      case EISDIR:
+        return Code::invalid;
+      default:
+        return Code::unavailable;
     }
   }();
   return {code, std::string("cannot ") + action + " " + path + ": " + std::strerror(number)};

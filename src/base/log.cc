@@ -1,12 +1,11 @@
 #include "base/log.h"
 
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <ctime>
 #include <string>
+#include <sys/time.h>
+#include <unistd.h>
 
 namespace dunlin::log {
 namespace {

@@ -5,9 +5,8 @@
 // Safe from any thread: a line is one write. Not for hot paths.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
+#include <fmt/format.h>
 #include <string_view>
 #include <utility>
 

@@ -108,11 +108,12 @@ Result<std::string> BlobFiles::read(uint64_t file, uint64_t size, uint64_t offse
   bytes.reserve(last - first);
   for (uint64_t i = 0; i < blocks; ++i) {
     const uint64_t length = std::min<uint64_t>(kBlock, last - first - i * kBlock);
-    const std::string_view rest = std::string_view(raw).substr(std::min(raw.size(), i * kBlockOnDisk));
+    const std::string_view rest =
+        std::string_view(raw).substr(std::min(raw.size(), i * kBlockOnDisk));
     ByteReader checksum(rest.substr(std::min<size_t>(rest.size(), length)));
     if (checksum.fixed<uint32_t>() != crc32c(rest.substr(0, length)) || !checksum.ok()) {
-      return to_error({path(file), on_disk(first + i * kBlock),
-                       "the block here fails its checksum"});
+      return to_error(
+          {path(file), on_disk(first + i * kBlock), "the block here fails its checksum"});
     }
     bytes += rest.substr(0, length);
   }

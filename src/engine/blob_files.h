@@ -1,5 +1,5 @@
-// Blobs on disk: a file each, DIR/blobs/NUMBER, in blocks of 64 KiB with a checksum behind each. The
-// log says which files are blobs and under which names; any other file here is garbage.
+// Blobs on disk: a file each, DIR/blobs/NUMBER, in blocks of 64 KiB with a checksum behind each.
+// The log says which files are blobs and under which names; any other file here is garbage.
 #pragma once
 
 #include <functional>

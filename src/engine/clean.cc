@@ -1,6 +1,7 @@
 // How the engine's log stays small: what is still needed is copied from its oldest segment to its
-// newest, and a segment from which nothing is needed is dropped. Only the oldest is ever cleaned, so
-// what a record undoes (erase, finish, lease) is always older and gone by then, and it needs no copy.
+// newest, and a segment from which nothing is needed is dropped. Only the oldest is ever cleaned,
+// so what a record undoes (erase, finish, lease) is always older and gone by then, and it needs no
+// copy.
 #include <algorithm>
 
 #include "base/log.h"

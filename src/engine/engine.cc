@@ -1,8 +1,7 @@
 #include "engine/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/log.h"
@@ -11,6 +10,10 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kTryAgain = Millis(200);  // Between attempts to write after a failure.
+
+bool holds(const Lease& lease, const Item& item) {
+  return item.token != 0 && item.token == lease.token;
+}
 
 Error stale(const Lease& lease, const std::string& queue) {
   return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: it was handed "
@@ -22,6 +25,12 @@ Error wrong_version(std::string_view table, std::string_view key, uint64_t expec
                     uint64_t stored) {
   return {Code::conflict, fmt::format("row {} in table {} has version {}, not {}: read it again",
                                       key, table, stored, expected)};
+}
+
+std::string_view value_of(std::string_view payload) {
+  const auto record = decode(payload);
+  CHECK(record && std::holds_alternative<PutRecord>(*record));
+  return std::get<PutRecord>(*record).value;
 }
 
 // What an answer may carry is counted by the size of the records, which is close and simple.
@@ -56,9 +65,8 @@ Result<std::unique_ptr<Engine>> Engine::open(Disk& disk, const std::string& fold
   TRY(disk.make_folder(folder));
   engine->lock_ = TRY(disk.lock(folder));
   Replay replay(*engine->index_, now);
-  engine->log_ = TRY(Log::open(disk, folder, options, [&](const Record& record, Position at) {
-    replay.apply(record, at);
-  }));
+  engine->log_ = TRY(Log::open(
+      disk, folder, options, [&](const Record& record, Position at) { replay.apply(record, at); }));
   engine->stamp_ = std::max(replay.stamp(), engine->log_->stamp());
   absl::flat_hash_set<uint64_t> used;
   for (const auto& [name, blob] : engine->index_->blobs()) used.insert(blob.file);
@@ -134,17 +142,21 @@ Result<void> Engine::end_commit(Result<void> written, Instant now) {
   return {};
 }
 
-std::vector<std::string> Engine::expire(Instant now) {
-  std::vector<std::string> queues;
+void Engine::give_back_ended(Instant now) {
   while (Item* item = index_->first_to_expire()) {
     if (item->hidden_until > now) break;
     index_->give_back(*item);
-    if (queues.empty() || queues.back() != item->queue->name) queues.push_back(item->queue->name);
+    if (woken_.empty() || woken_.back() != item->queue->name) woken_.push_back(item->queue->name);
   }
-  return queues;
+}
+
+std::vector<std::string> Engine::expire(Instant now) {
+  give_back_ended(now);
+  return std::exchange(woken_, {});
 }
 
 std::optional<Instant> Engine::next_expiry() const {
+  if (!woken_.empty()) return Instant::min();
   const Item* item = index_->first_to_expire();
   if (item == nullptr) return {};
   return item->hidden_until;
@@ -207,24 +219,22 @@ Result<void> Engine::check(const Write& write) {
   }
   if (const Erase* erase = std::get_if<Erase>(&write)) {
     const RowState* row = index_->row(erase->table, erase->key);
-    if (row == nullptr || row->version == erase->version || erase->version == kAnyVersion) return {};
+    if (row == nullptr || row->version == erase->version || erase->version == kAnyVersion)
+      return {};
     return wrong_version(erase->table, erase->key, erase->version, row->version);
   }
   if (const Finish* finish = std::get_if<Finish>(&write)) {
     for (const Lease& lease : finish->leases) {
       const Item* item = index_->item(finish->queue, lease.id);
-      if (item != nullptr && item->token != lease.token) return stale(lease, finish->queue);
+      if (item != nullptr && !holds(lease, *item)) return stale(lease, finish->queue);
     }
   }
   return {};
 }
 
 void Engine::apply(const Put& put, uint64_t version, uint64_t nonce) {
-  const Position at = log_->add(PutRecord{.table = put.table,
-                                          .key = put.key,
-                                          .version = version,
-                                          .nonce = nonce,
-                                          .value = put.value});
+  const Position at = log_->add(PutRecord{
+      .table = put.table, .key = put.key, .version = version, .nonce = nonce, .value = put.value});
   index_->put_row(put.table, put.key, {.at = at, .version = version});
 }
 
@@ -238,8 +248,8 @@ void Engine::apply(const Push& push) {
   for (const Message& message : push.messages) {
     if (index_->item(push.queue, message.id) != nullptr) continue;
     const uint64_t number = ++stamp_;
-    const Position at = log_->add(PushRecord{
-        .queue = push.queue, .id = message.id, .number = number, .body = message.body});
+    const Position at = log_->add(
+        PushRecord{.queue = push.queue, .id = message.id, .number = number, .body = message.body});
     index_->add(push.queue, message.id, number, at);
   }
 }
@@ -250,7 +260,7 @@ void Engine::apply(const Finish& finish) {
   for (const Lease& lease : finish.leases) {
     Item* item = index_->item(finish.queue, lease.id);
     // Checked before, but an earlier write of this group may have pushed the id anew.
-    if (item == nullptr || item->token != lease.token) continue;
+    if (item == nullptr || !holds(lease, *item)) continue;
     numbers.push_back(item->number);
     index_->remove(*item);
   }
@@ -274,7 +284,7 @@ std::vector<Item*> Engine::pick(const QueueState& queue, size_t max) const {
 
 Answer Engine::on(Pull&& request, Instant now) {
   TRY(writable(now));
-  expire(now);
+  give_back_ended(now);
   const QueueState* queue = index_->queue(request.queue);
   if (queue == nullptr || queue->ready.empty()) return Deliveries{};
   const std::vector<Item*> items = pick(*queue, request.max);
@@ -335,7 +345,7 @@ Answer Engine::on(Renew&& request, Instant now) {
   std::vector<uint64_t> numbers;
   for (Lease& lease : request.leases) {
     Item* item = index_->item(request.queue, lease.id);
-    if (item == nullptr || item->token != lease.token) {
+    if (item == nullptr || !holds(lease, *item)) {
       lost.leases.push_back(std::move(lease));
       continue;
     }
@@ -344,15 +354,15 @@ Answer Engine::on(Renew&& request, Instant now) {
   }
   if (numbers.empty()) return lost;
   std::ranges::sort(numbers);
-  log_->add(RenewRecord{.queue = request.queue,
-                        .hold_ms = static_cast<uint64_t>(request.hold.count())},
-            std::span<const uint64_t>(numbers));
+  log_->add(
+      RenewRecord{.queue = request.queue, .hold_ms = static_cast<uint64_t>(request.hold.count())},
+      std::span<const uint64_t>(numbers));
   log_->end_group();
   return lost;
 }
 
 Answer Engine::on(AskDepth&& request, Instant now) {
-  expire(now);
+  give_back_ended(now);
   const QueueState* queue = index_->queue(request.queue);
   if (queue == nullptr) return Depth{};
   return Depth{.ready = queue->ready.size(), .leased = queue->items.size() - queue->ready.size()};
@@ -360,34 +370,19 @@ Answer Engine::on(AskDepth&& request, Instant now) {
 
 // --- Table ---
 
-Result<std::vector<Row>> Engine::read_rows(std::vector<Row> rows,
-                                           std::vector<Position> positions) {
-  TRY(log_->read(positions, [&](size_t i, std::string_view payload) {
-    const auto record = decode(payload);
-    CHECK(record && std::holds_alternative<PutRecord>(*record));
-    rows[i].value = std::get<PutRecord>(*record).value;
-  }));
-  return rows;
-}
-
+// May answer for the first keys only; the caller asks again for the rest.
 Answer Engine::on(Get&& request, Instant /*now*/) {
   Rows answer;
   Budget budget;
   for (std::string& key : request.keys) {
     const RowState* row = index_->row(request.table, key);
+    if (row != nullptr && !budget.takes(row->at)) break;
     answer.rows.push_back({.key = std::move(key), .value = {}, .version = 0});
     if (row == nullptr) continue;
-    if (!budget.takes(row->at)) {
-      return Error{Code::full, fmt::format("the rows of table {} that were asked for have more "
-                                           "than {} bytes: ask for fewer at a time",
-                                           request.table, kBatchBytesMax)};
-    }
-    answer.rows.back().version = row->version;
-    TRY(log_->read({&row->at, 1}, [&](size_t /*i*/, std::string_view payload) {
-      const auto record = decode(payload);
-      CHECK(record && std::holds_alternative<PutRecord>(*record));
-      answer.rows.back().value = std::get<PutRecord>(*record).value;
-    }));
+    Row& to = answer.rows.back();
+    to.version = row->version;
+    TRY(log_->read({&row->at, 1},
+                   [&](size_t /*i*/, std::string_view payload) { to.value = value_of(payload); }));
   }
   return answer;
 }
@@ -397,17 +392,18 @@ Answer Engine::on(Scan&& request, Instant /*now*/) {
   if (table == nullptr) return Rows{};
   auto row = request.after < request.prefix ? table->lower_bound(request.prefix)
                                             : table->upper_bound(request.after);
-  std::vector<Row> rows;
+  Rows answer;
   std::vector<Position> positions;
   Budget budget;
-  for (; row != table->end() && rows.size() < request.max; ++row) {
+  for (; row != table->end() && answer.rows.size() < request.max; ++row) {
     if (!row->first.starts_with(request.prefix) || !budget.takes(row->second.at)) break;
-    rows.push_back({.key = row->first, .value = {}, .version = row->second.version});
+    answer.rows.push_back({.key = row->first, .value = {}, .version = row->second.version});
     positions.push_back(row->second.at);
   }
-  auto read = read_rows(std::move(rows), std::move(positions));
-  if (!read.ok()) return read.error();
-  return Rows{std::move(read).value()};
+  TRY(log_->read(positions, [&](size_t i, std::string_view payload) {
+    answer.rows[i].value = value_of(payload);
+  }));
+  return answer;
 }
 
 // --- Blobs ---
@@ -434,8 +430,8 @@ Answer Engine::on(BlobEnd&& request, Instant now) {
     if (!same.value()) return other;
     return Done{};
   }
-  const Position at = log_->add(
-      BlobRecord{.name = request.name, .file = file.value(), .size = request.size});
+  const Position at =
+      log_->add(BlobRecord{.name = request.name, .file = file.value(), .size = request.size});
   log_->end_group();
   index_->put_blob(request.name, {.at = at, .file = file.value(), .size = request.size});
   return Done{};
@@ -473,14 +469,13 @@ Answer Engine::on(BlobList&& request, Instant /*now*/) {
 }
 
 Answer Engine::on(AskInfo&& /*request*/, Instant now) {
-  expire(now);
+  give_back_ended(now);
   Info info;
   for (const auto& [name, queue] : index_->queues()) {
     if (info.queues.size() == kBatchMax) break;
-    info.queues.push_back(
-        {.name = name,
-         .depth = {.ready = queue->ready.size(),
-                   .leased = queue->items.size() - queue->ready.size()}});
+    info.queues.push_back({.name = name,
+                           .depth = {.ready = queue->ready.size(),
+                                     .leased = queue->items.size() - queue->ready.size()}});
   }
   for (const auto& [name, rows] : index_->tables()) {
     if (info.tables.size() == kBatchMax) break;

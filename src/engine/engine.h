@@ -70,8 +70,8 @@ class Engine final : public Core {
   void apply(const Push& push);
   void apply(const Finish& finish);
 
-  // The values behind the rows, cut before they exceed what an answer may carry.
-  Result<std::vector<Row>> read_rows(std::vector<Row> rows, std::vector<Position> positions);
+  void give_back_ended(Instant now);
+
   std::vector<Item*> pick(const QueueState& queue, size_t max) const;
 
   // Copies what is still needed out of the oldest segment, a part at a time, so that disk use stays
@@ -88,6 +88,7 @@ class Engine final : public Core {
   BlobFiles blobs_;
   uint64_t stamp_ = 0;  // The last version, message number, token or file number that was given.
   std::vector<uint64_t> erased_blobs_;  // Their files go when the erasure is durable.
+  std::vector<std::string> woken_;      // Queues with messages given back since the last expire().
   uint64_t clean_segment_ = 0;
   uint64_t clean_offset_ = 0;
   bool index_is_stale_ = false;  // A commit failed and the log could not be read since.

@@ -112,8 +112,8 @@ class ConnectedStore final : public FileStore {
 Result<std::unique_ptr<FileStore>> open_file_store(Disk& disk, const Clock& clock,
                                                    const std::string& folder) {
   auto engine = TRY(Engine::open(disk, folder, clock.now()));
-  return std::unique_ptr<FileStore>(std::make_unique<ConnectedStore>(
-      std::make_shared<SharedEngine>(std::move(engine), clock)));
+  return std::unique_ptr<FileStore>(
+      std::make_unique<ConnectedStore>(std::make_shared<SharedEngine>(std::move(engine), clock)));
 }
 
 Result<std::unique_ptr<FileStore>> open_file_store(const std::string& folder) {

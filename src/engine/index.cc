@@ -147,9 +147,7 @@ void Index::remove(Item& item) {
   if (queue.items.empty()) queues_.erase(queues_.find(queue.name));
 }
 
-Item* Index::first_to_expire() const {
-  return leased_.empty() ? nullptr : leased_.begin()->second;
-}
+Item* Index::first_to_expire() const { return leased_.empty() ? nullptr : leased_.begin()->second; }
 
 uint64_t Index::live_bytes(uint32_t segment) const {
   if (segment < first_segment_ || segment - first_segment_ >= live_by_segment_.size()) return 0;
@@ -223,9 +221,8 @@ void Replay::on(const PushRecord& record, Position at) {
 
 void Replay::on(const LeaseRecord& record, Position /*at*/) {
   saw(record.token);
-  each(record.numbers, [&](Item& item) {
-    index_.lease(item, record.token, Millis(record.hold_ms), now_);
-  });
+  each(record.numbers,
+       [&](Item& item) { index_.lease(item, record.token, Millis(record.hold_ms), now_); });
 }
 
 void Replay::on(const RenewRecord& record, Position /*at*/) {

@@ -1,4 +1,5 @@
-// What the log adds up to, in memory: keys, versions, leases, and where the values stand in the log.
+// What the log adds up to, in memory: keys, versions, leases, and where the values stand in the
+// log.
 //
 // Pure bookkeeping: no I/O, no clock. Every change here has a record in the log, and replaying the
 // records gives the same index. All operations are O(1) or O(log n).
@@ -8,7 +9,6 @@
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
-
 #include <deque>
 #include <memory>
 #include <string>

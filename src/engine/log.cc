@@ -1,8 +1,7 @@
 #include "engine/log.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/log.h"
@@ -142,8 +141,7 @@ Result<void> Log::add_segment() {
     (void)disk_.remove(path).ok();
     return file.error();
   }
-  segments_.emplace(header.number,
-                    Segment{.file = std::move(file).value(), .end = kSegmentHead});
+  segments_.emplace(header.number, Segment{.file = std::move(file).value(), .end = kSegmentHead});
   room_end_ = kSegmentHead;
   return {};
 }
@@ -295,16 +293,16 @@ Result<void> Log::read(std::span<const Position> positions, const VisitPayload& 
     for (; i < next; ++i) {
       const Position at = positions[i];
       const size_t skip = at.offset - first.offset;
-      const bool is_open = open_record_ != 0 && at.segment == newest() &&
-                           at.offset == staged_from() + open_record_;
+      const bool is_open =
+          open_record_ != 0 && at.segment == newest() && at.offset == staged_from() + open_record_;
       if (is_open) {
         visit(i, bytes.substr(skip + kRecordHead, at.size - kRecordHead));
         continue;
       }
       const auto framed = read_frame(bytes.substr(std::min(skip, bytes.size())));
       if (!framed || framed->size != at.size) {
-        return to_error({segment_path(folder_, at.segment), at.offset,
-                         "the record here fails its checksum"});
+        return to_error(
+            {segment_path(folder_, at.segment), at.offset, "the record here fails its checksum"});
       }
       visit(i, framed->payload);
     }

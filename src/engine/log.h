@@ -60,9 +60,7 @@ class Log {
   Result<void> land(Result<void> written);
 
   // A new one begins when a batch lands with nothing staged behind it.
-  bool segment_is_full() const {
-    return segments_.rbegin()->second.end >= options_.segment_bytes;
-  }
+  bool segment_is_full() const { return segments_.rbegin()->second.end >= options_.segment_bytes; }
 
   bool broken() const { return broken_; }
   Result<void> resume();
@@ -115,7 +113,7 @@ class Log {
   uint64_t room_end_ = 0;  // Up to here the newest segment has blocks.
   bool broken_ = false;
 
-  std::string buffer_;     // The batch that is being staged: its first record is the BatchRecord.
+  std::string buffer_;      // The batch that is being staged: its first record is the BatchRecord.
   size_t open_record_ = 0;  // Where the last staged record begins; it is sealed when its role is
                             // known. 0: all are sealed.
   Batch flight_;

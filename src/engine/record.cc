@@ -68,9 +68,12 @@ std::optional<Record> decode_put(ByteReader& in) {
 
 std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
   switch (kind) {
-    case kind_batch: return decode_batch(in);
-    case kind_put: return decode_put(in);
-    case kind_push: return decode_push(in);
+    case kind_batch:
+      return decode_batch(in);
+    case kind_put:
+      return decode_put(in);
+    case kind_push:
+      return decode_push(in);
     case kind_erase: {
       EraseRecord record;
       record.table = in.sized();
@@ -105,8 +108,10 @@ std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
       record.size = in.varint();
       return record;
     }
-    case kind_blob_erase: return BlobEraseRecord{.name = in.sized()};
-    default: return {};
+    case kind_blob_erase:
+      return BlobEraseRecord{.name = in.sized()};
+    default:
+      return {};
   }
 }
 

@@ -1,8 +1,7 @@
 #include "engine/segment.h"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <fmt/format.h>
 #include <vector>
 
 #include "base/bytes.h"
@@ -31,7 +30,7 @@ class Scanner {
   }
 
   Scanned run() {
-    size_t at = kSegmentHead;
+    size_t at = rules_.start;
     const size_t end = rules_.end.value_or(bytes_.size());
     if (end > bytes_.size()) return stop(bytes_.size(), "the file is cut short");
     size_t group = at;
@@ -42,16 +41,17 @@ class Scanner {
       if (!record) return stop(at, "the record here is of no kind that this version knows");
       if (const auto* batch = std::get_if<BatchRecord>(&*record)) {
         if (group != at) return stop(at, "a batch begins inside a group");
-        if (batch->number != scanned_.next_batch) {
+        const bool jumps = rules_.batch_may_jump && at == rules_.start;
+        if (batch->number != scanned_.next_batch && !jumps) {
           return stop(at, fmt::format("batch {} stands where batch {} should be", batch->number,
                                       scanned_.next_batch));
         }
-        ++scanned_.next_batch;
+        scanned_.next_batch = batch->number + 1;
         scanned_.stamp = std::max(scanned_.stamp, batch->stamp);
       } else {
-        pending_.push_back({*record,
-                            {rules_.segment, static_cast<uint32_t>(at),
-                             static_cast<uint32_t>(framed->size)}});
+        pending_.push_back(
+            {*record,
+             {rules_.segment, static_cast<uint32_t>(at), static_cast<uint32_t>(framed->size)}});
       }
       at += framed->size;
       if (framed->ends_group()) {
@@ -73,8 +73,8 @@ class Scanner {
     return scanned_;
   }
 
-  // Bytes at `bad` are no record. If they were acknowledged once they are damaged; if not, the write
-  // that brought them was torn and never happened. A later batch proves that they were.
+  // Bytes at `bad` are no record. If they were acknowledged once they are damaged; if not, the
+  // write that brought them was torn and never happened. A later batch proves that they were.
   Scanned stop_or_tear(size_t group, size_t bad, std::string what) {
     if (rules_.end || bad < rules_.durable ||
         find_batch(bytes_, bad, scanned_.next_batch).has_value()) {
@@ -203,8 +203,8 @@ Result<ReadMark> read_mark(const File& file) {
 }
 
 Error to_error(const Damage& damage) {
-  return {Code::corrupt, fmt::format("{}: damaged at offset {}: {}", damage.file, damage.offset,
-                                     damage.what)};
+  return {Code::corrupt,
+          fmt::format("{}: damaged at offset {}: {}", damage.file, damage.offset, damage.what)};
 }
 
 Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const VisitRecord& visit) {

@@ -39,7 +39,7 @@ struct Mark {
   uint64_t end = 0;      // Its durable size.
 };
 std::string mark_path(const std::string& folder);
-Result<void> write_mark(File& file, const Mark& mark);       // One of the two copies, by turns.
+Result<void> write_mark(File& file, const Mark& mark);        // One of the two copies, by turns.
 Result<void> write_both_marks(File& file, const Mark& mark);  // And makes them durable.
 
 // The newer of the two copies that are whole; Mark{} if none is.
@@ -66,11 +66,15 @@ struct Scanned {
 };
 
 struct ScanRules {
-  std::string path;              // For messages.
-  uint64_t next_batch = 0;       // The number that its first batch must have.
-  std::optional<uint64_t> end;   // Where it ends, if known; else it is the last: its tail may be torn.
-  uint64_t durable = 0;          // What lies before this was acknowledged.
+  std::string path;         // For messages.
+  uint64_t next_batch = 0;  // The number that its first batch must have.
+  std::optional<uint64_t>
+      end;               // Where it ends, if known; else it is the last: its tail may be torn.
+  uint64_t durable = 0;  // What lies before this was acknowledged.
   uint32_t segment = 0;
+  // To go on behind damage: begin at this batch, whatever its number above next_batch.
+  uint64_t start = kSegmentHead;
+  bool batch_may_jump = false;
 };
 
 // Calls visit for every record of every whole group, in order, up to the end or the first damage.

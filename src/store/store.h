@@ -28,10 +28,10 @@ namespace dunlin {
 // Queue and table names are [A-Za-z0-9._-]{1,64}. Keys, message ids and blob names are visible
 // ASCII without spaces.
 inline constexpr size_t kNameMax = 64;
-inline constexpr size_t kKeyMax = 512;          // Also of a blob's name.
-inline constexpr size_t kIdMax = 128;           // Of a message.
-inline constexpr size_t kValueMax = 256 << 10;  // Of a row's value and of a message's body.
-inline constexpr size_t kBatchMax = 10'000;     // Messages, leases, keys or rows in one call.
+inline constexpr size_t kKeyMax = 512;             // Also of a blob's name.
+inline constexpr size_t kIdMax = 128;              // Of a message.
+inline constexpr size_t kValueMax = 256 << 10;     // Of a row's value and of a message's body.
+inline constexpr size_t kBatchMax = 10'000;        // Messages, leases, keys or rows in one call.
 inline constexpr size_t kBatchBytesMax = 8 << 20;  // Of all bytes in one call or its answer.
 inline constexpr uint64_t kBlobMax = uint64_t{1} << 40;
 inline constexpr Millis kHoldMax = std::chrono::hours(24 * 30);

@@ -1,0 +1,36 @@
+# What the scripts share: the packages that Dunlin needs, and how it is built. Sourced from the
+# repository's top folder.
+
+# Build and test packages of Debian 12. Boost by version: libboost-dev is an older one.
+packages=(
+  g++ cmake ninja-build ccache mold python3
+  libboost1.81-dev libssl-dev libprotobuf-dev protobuf-compiler libabsl-dev libfmt-dev
+  nlohmann-json3-dev libcli11-dev libgtest-dev librapidcheck-dev
+)
+test_packages=(clang-format-14 jq openssl procps)
+
+# Installs what is missing of `packages` (and of the names given); quick if nothing is.
+install_packages() {
+  local missing=() name
+  for name in "${packages[@]}" "$@"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+  if [[ $(id -u) != 0 ]]; then
+    echo "These packages are missing: ${missing[*]}" >&2
+    echo "Install them as root: apt-get install --no-install-recommends ${missing[*]}" >&2
+    return 1
+  fi
+  echo "Installing ${missing[*]}" >&2
+  apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/dev/null
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  [[ -f build/$preset/build.ninja ]] || cmake --preset "$preset" >/dev/null
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}

@@ -1,0 +1,31 @@
+// `dunlin store check`: reads everything in a store, changes nothing, says what it found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "engine/segment.h"
+
+namespace dunlin {
+
+struct CheckReport {
+  uint64_t segments = 0;
+  uint64_t batches = 0;
+  uint64_t records = 0;
+  uint64_t log_bytes = 0;
+  uint64_t live_bytes = 0;
+  uint64_t queues = 0;
+  uint64_t messages = 0;
+  uint64_t tables = 0;
+  uint64_t rows = 0;
+  uint64_t blobs = 0;
+  uint64_t blob_bytes = 0;
+  uint64_t torn_bytes = 0;  // Of a write that was cut off and never acknowledged: no damage.
+  std::vector<Damage> damages;
+};
+
+// `not_found` if there is no store in `folder`, `denied` if a process has it open.
+Result<CheckReport> check_store(Disk& disk, const std::string& folder);
+
+}  // namespace dunlin

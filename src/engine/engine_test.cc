@@ -1,0 +1,234 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "engine/check.h"
+#include "sim/disk.h"
+#include "sim/dump.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Instant kStart = Instant(Millis(1000));
+
+class EngineTest : public testing::Test {
+ protected:
+  void open(Instant now = kStart) {
+    engine_.reset();
+    auto opened = Engine::open(disk_, "/s", now, options_);
+    ASSERT_TRUE(opened.ok()) << opened.error().what;
+    engine_ = std::move(opened).value();
+  }
+
+  Answer ask(Request request, Instant now = kStart) {
+    EXPECT_TRUE(validate(request).ok());
+    Answer answer = engine_->handle(std::move(request), now);
+    const auto committed = engine_->commit(now);
+    if (!committed.ok()) return committed.error();
+    return answer;
+  }
+
+  void push(const std::string& id, size_t size = 10) {
+    EXPECT_TRUE(std::holds_alternative<Committed>(
+        ask(Commit{0, {Push{"q", {{id, std::string(size, 'b')}}}}})));
+  }
+
+  std::vector<Delivery> pull(uint64_t max, Instant now = kStart) {
+    return std::get<Deliveries>(ask(Pull{"q", max, Millis(1000)}, now)).deliveries;
+  }
+
+  void fill() {
+    for (int i = 0; i < 20; ++i) {
+      push("m" + std::to_string(i), 500);
+      ask(Commit{0, {Put{"t", "k" + std::to_string(i), std::string(500, 'v'), 0}}});
+    }
+    ask(BlobPart{1, 0, std::string(100'000, 'z')});
+    ask(BlobEnd{1, "blob", 100'000});
+  }
+
+  SimDisk disk_{1};
+  LogOptions options_{.segment_bytes = 8192};
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+TEST_F(EngineTest, ALeaseOutlivesARestartAndLastsItsWholeHoldAgain) {
+  open();
+  push("a");
+  const Lease lease = pull(1).at(0).lease;
+  open(kStart + Millis(500));
+  EXPECT_TRUE(pull(1, kStart + Millis(1400)).empty());
+  EXPECT_TRUE(
+      std::get<Lost>(ask(Renew{"q", {lease}, Millis(1)}, kStart + Millis(1400))).leases.empty());
+  const auto again = pull(1, kStart + Millis(2000));
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].attempt, 2U);
+  EXPECT_NE(again[0].lease.token, lease.token);
+}
+
+TEST_F(EngineTest, VersionsAndTokensAreNeverUsedAgainAfterARestart) {
+  open();
+  const auto put = [&](uint64_t version) {
+    return std::get<Committed>(ask(Commit{0, {Put{"t", "k", "v", version}}})).version;
+  };
+  const uint64_t first = put(0);
+  ask(Commit{0, {Erase{"t", "k", first}}});
+  for (int i = 0; i < 100; ++i)
+    push("m", 400), ask(Commit{0, {Finish{"q", {pull(1).at(0).lease}}}});
+  open();
+  EXPECT_GT(put(0), first + 200);
+}
+
+TEST_F(EngineTest, AnEmptyQueueLeavesNearlyNothingOnDisk) {
+  open();
+  for (int i = 0; i < 2000; ++i) {
+    push("m" + std::to_string(i), 400);
+    ask(Commit{0, {Finish{"q", {pull(1).at(0).lease}}}});
+  }
+  EXPECT_EQ(engine_->index().live_bytes(), 0U);
+  EXPECT_LE(engine_->disk_bytes(), 3 * options_.segment_bytes);
+}
+
+TEST_F(EngineTest, OldRowsAreMovedOutOfTheWayOfChurn) {
+  open();
+  ask(Commit{0, {Put{"t", "old", std::string(1000, 'o'), 0}}});
+  push("old");
+  const Lease held = pull(1).at(0).lease;
+  for (int i = 0; i < 2000; ++i) {
+    ask(Commit{0, {Put{"t", "hot", std::string(400, 'h'), kAnyVersion}}});
+  }
+  EXPECT_LE(engine_->disk_bytes(), 3 * engine_->index().live_bytes() + 3 * options_.segment_bytes);
+  open();
+  EXPECT_EQ(std::get<Rows>(ask(Get{"t", {"old"}})).rows[0].value, std::string(1000, 'o'));
+  EXPECT_TRUE(std::get<Lost>(ask(Renew{"q", {held}, Millis(10)})).leases.empty());
+}
+
+TEST_F(EngineTest, EveryFlippedBitIsFoundAndNamedOrHarmless) {
+  open();
+  fill();
+  engine_.reset();
+  const auto before = disk_.copy();
+  const std::string expected = dump(*Engine::open(*before, "/s", kStart, options_).value(), kStart);
+  Random random(7);
+  log::set_level(log::Level::off);
+  for (int i = 0; i < 400; ++i) {
+    const auto hurt = disk_.copy();
+    const auto paths = hurt->paths();
+    const std::string path = paths[random.below(paths.size())];
+    std::string& bytes = hurt->bytes(path);
+    const size_t at = random.below(bytes.size());
+    SCOPED_TRACE(path + " at " + std::to_string(at));
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
+
+    const auto report = check_store(*hurt, "/s");
+    ASSERT_TRUE(report.ok());
+    const bool in_gap_of_mark = path == "/s/mark" && at >= 48 && at < 512;
+    if (!in_gap_of_mark) {
+      ASSERT_FALSE(report.value().damages.empty());
+      EXPECT_EQ(report.value().damages[0].file, path);
+    }
+    const auto opened = Engine::open(*hurt, "/s", kStart, options_);
+    if (path.starts_with("/s/log/")) {
+      ASSERT_FALSE(opened.ok());
+      EXPECT_EQ(opened.error().code, Code::corrupt);
+      EXPECT_NE(opened.error().what.find(path), std::string::npos) << opened.error().what;
+    } else if (path == "/s/mark") {
+      ASSERT_TRUE(opened.ok());
+      EXPECT_EQ(dump(*opened.value(), kStart), expected);
+    } else {
+      const Answer blob = opened.value()->handle(BlobGet{"blob", 0, 100'000}, kStart);
+      EXPECT_EQ(std::get<Error>(blob).code, Code::corrupt);
+    }
+  }
+  log::set_level(log::Level::info);
+}
+
+TEST_F(EngineTest, AZeroedBlockIsFoundWhereverItIs) {
+  open();
+  fill();
+  engine_.reset();
+  for (const std::string& path : disk_.paths()) {
+    const size_t size = disk_.bytes(path).size();
+    for (size_t at = 0; at < size; at += 512) {
+      const auto hurt = disk_.copy();
+      std::string& bytes = hurt->bytes(path);
+      bytes.replace(at, std::min<size_t>(512, size - at), std::min<size_t>(512, size - at), '\0');
+      if (bytes == disk_.bytes(path) || path == "/s/mark") continue;
+      SCOPED_TRACE(path + " at " + std::to_string(at));
+      const auto report = check_store(*hurt, "/s");
+      ASSERT_TRUE(report.ok());
+      ASSERT_FALSE(report.value().damages.empty());
+      EXPECT_EQ(report.value().damages[0].file, path);
+    }
+  }
+}
+
+TEST_F(EngineTest, DamageThatComesLaterIsNotServedAndDoesNotStopTheRest) {
+  open();
+  push("good", 300);
+  push("bad", 300);
+  push("fine", 300);
+  std::string& bytes = disk_.bytes("/s/log/00000001.seg");
+  bytes[bytes.find("bad") + 100] ^= 1;
+  log::set_level(log::Level::off);
+  const auto deliveries = pull(10);
+  log::set_level(log::Level::info);
+  ASSERT_EQ(deliveries.size(), 2U);
+  EXPECT_EQ(deliveries[0].lease.id, "good");
+  EXPECT_EQ(deliveries[1].lease.id, "fine");
+  log::set_level(log::Level::off);
+  const Answer later = ask(Pull{"q", 1, Millis(1000)}, kStart + Millis(900));
+  log::set_level(log::Level::info);
+  EXPECT_TRUE(std::get<Deliveries>(later).deliveries.empty());  // Held back for a while.
+}
+
+TEST_F(EngineTest, ACutOffWriteIsCutAndIsNoDamage) {
+  open();
+  push("kept");
+  engine_->handle(Commit{0, {Push{"q", {{"torn", std::string(5000, 'x')}}}}}, kStart);
+  disk_.die_after(0);  // In the middle of the next write.
+  EXPECT_FALSE(engine_->commit(kStart).ok());
+  engine_.reset();
+  disk_.revive(false);
+  disk_.bytes("/s/log/00000001.seg") += "garbage of a write that never ended";
+  const auto report = check_store(disk_, "/s").value();
+  EXPECT_TRUE(report.damages.empty());
+  EXPECT_GT(report.torn_bytes, 0U);
+  EXPECT_EQ(report.messages, 1U);
+  open();
+  EXPECT_EQ(pull(10).size(), 1U);
+}
+
+TEST_F(EngineTest, AMissingSegmentIsNamed) {
+  open();
+  fill();
+  engine_.reset();
+  ASSERT_TRUE(disk_.remove("/s/log/00000002.seg").ok());
+  const auto opened = Engine::open(disk_, "/s", kStart, options_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().what.find("00000002.seg"), std::string::npos) << opened.error().what;
+  EXPECT_EQ(check_store(disk_, "/s").value().damages.at(0).file, "/s/log/00000002.seg");
+}
+
+TEST_F(EngineTest, AnEmptyFolderIsNoStoreToCheck) {
+  const auto report = check_store(disk_, "/nothing");
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::not_found);
+}
+
+TEST_F(EngineTest, BlobFilesThatNobodyNamesAreRemoved) {
+  open();
+  ask(BlobPart{1, 0, "left behind"});
+  fill();
+  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 1U);  // The upload began again under its number.
+  ask(BlobPart{2, 0, "left behind"});
+  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 2U);
+  open();
+  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 1U);
+  ask(BlobErase{"blob"});
+  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 0U);
+}
+
+}  // namespace dunlin
