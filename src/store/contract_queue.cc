@@ -220,8 +220,7 @@ TEST_P(StoreContract, APullThatFindsMessagesDoesNotWait) {
   EXPECT_EQ(ids(must(store_->queue().pull(name_, 10, kLong, kWaitMax))), (Strings{"a"}));
 }
 
-TEST_P(StoreContract, AWaitingPullIsAnsweredByAPush) {
-  if (!subject_->waits()) GTEST_SKIP() << "its pulls do not wait";
+TEST_P(WaitingContract, AWaitingPullIsAnsweredByAPush) {
   const std::unique_ptr<Store> other = subject_->connect();
   const auto start = std::chrono::steady_clock::now();
   std::vector<Delivery> pulled;
@@ -233,16 +232,14 @@ TEST_P(StoreContract, AWaitingPullIsAnsweredByAPush) {
   EXPECT_LT(since(start), Millis(30'000));
 }
 
-TEST_P(StoreContract, AWaitingPullReturnsNoneAfterItsWait) {
-  if (!subject_->waits()) GTEST_SKIP() << "its pulls do not wait";
+TEST_P(WaitingContract, AWaitingPullReturnsNoneAfterItsWait) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(must(store_->queue().pull(name_, 10, kLong, Millis(300))).empty());
   EXPECT_GE(since(start), Millis(290));  // Clocks round.
   EXPECT_LT(since(start), Millis(30'000));
 }
 
-TEST_P(StoreContract, ALeaseThatEndsAnswersAWaitingPull) {
-  if (!subject_->waits()) GTEST_SKIP() << "its pulls do not wait";
+TEST_P(WaitingContract, ALeaseThatEndsAnswersAWaitingPull) {
   push_ids(*store_, name_, {"a"});
   pull_one(*subject_->connect(), name_, subject_->hold());
   const auto start = std::chrono::steady_clock::now();
@@ -252,8 +249,7 @@ TEST_P(StoreContract, ALeaseThatEndsAnswersAWaitingPull) {
   EXPECT_LT(since(start), subject_->hold() + Millis(30'000));
 }
 
-TEST_P(StoreContract, AGivenBackMessageAnswersAWaitingPull) {
-  if (!subject_->waits()) GTEST_SKIP() << "its pulls do not wait";
+TEST_P(WaitingContract, AGivenBackMessageAnswersAWaitingPull) {
   push_ids(*store_, name_, {"a"});
   const Lease lease = pull_one(*store_, name_).lease;
   const std::unique_ptr<Store> other = subject_->connect();

@@ -119,6 +119,7 @@ using Names = std::vector<std::string>;
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(&memory_subject));
 INSTANTIATE_TEST_SUITE_P(LockedMemory, StoreContract, testing::Values(&locked_subject));
+INSTANTIATE_TEST_SUITE_P(LockedMemory, WaitingContract, testing::Values(&locked_subject));
 
 TEST_F(MemoryCoreTest, ExpireNamesTheQueuesThatGotMessagesBack) {
   push("a", "1");
