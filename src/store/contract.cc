@@ -41,11 +41,11 @@ std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store) {
 }
 
 void StoreContract::SetUp() {
-  subject_ = GetParam()();
-  if (subject_ == nullptr) GTEST_SKIP() << "the server of this engine is not here";
-  store_ = subject_->connect();
-  ASSERT_NE(store_, nullptr);
-  name_ = unique_name();
+  subject = GetParam()();
+  if (subject == nullptr) GTEST_SKIP() << "the server of this engine is not here";
+  store = subject->connect();
+  ASSERT_NE(store, nullptr);
+  name = unique_name();
 }
 
 }  // namespace dunlin
