@@ -42,11 +42,11 @@ std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store) {
 }
 
 void StoreContract::SetUp() {
-  subject_ = GetParam()();
-  ASSERT_NE(subject_, nullptr);
-  store_ = subject_->connect();
-  ASSERT_NE(store_, nullptr);
-  name_ = unique_name();
+  subject = GetParam()();
+  ASSERT_NE(subject, nullptr);
+  store = subject->connect();
+  ASSERT_NE(store, nullptr);
+  name = unique_name();
 }
 
 }  // namespace dunlin

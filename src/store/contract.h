@@ -53,9 +53,9 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
  protected:
   void SetUp() override;
 
-  std::unique_ptr<StoreSubject> subject_;
-  std::unique_ptr<Store> store_;
-  std::string name_;  // Of this test's queue and table, and the start of its blobs' names.
+  std::unique_ptr<StoreSubject> subject;
+  std::unique_ptr<Store> store;
+  std::string name;  // Of this test's queue and table, and the start of its blobs' names.
 };
 
 // For the subjects whose pulls wait.
