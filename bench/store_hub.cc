@@ -28,6 +28,8 @@ class HubProcess {
     CHECK(pid_ >= 0);
     if (pid_ == 0) {
       ::dup2(out[1], STDOUT_FILENO);
+      const std::string log = folder + ".log";
+      if (std::freopen(log.c_str(), "a", stderr) == nullptr) ::_exit(126);
       ::close(out[0]);
       ::close(out[1]);
       std::vector<const char*> arguments = {program.c_str(), "hub",      "--data",
