@@ -56,6 +56,7 @@ Result<std::optional<TlsContext>> check_tls(const ServeOptions& options) {
 
 Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses) {
   std::vector<Address> bound;
+  bound.reserve(addresses.size());
   for (const Address& address : addresses) bound.push_back(TRY(server.listen(address)));
   return bound;
 }

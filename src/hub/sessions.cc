@@ -47,9 +47,7 @@ Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view fra
   const Hello hello = TRY(codec_.decode_hello(frame));
   if (session.crowded) {
     refuse(peer, session,
-           {Code::full, fmt::format("this hub has {} connections, which is as many as it takes: "
-                                    "try again later",
-                                    server_.peers() - 1)});
+           {Code::full, "this hub has as many connections as it takes: try again later"});
     return {};
   }
   const Result<Scopes> scopes = check_token(admin_token_, hello.token, clock_.wall());

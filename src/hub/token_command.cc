@@ -15,7 +15,7 @@
 namespace dunlin {
 namespace {
 
-constexpr int64_t kDay = 24 * 60 * 60;
+constexpr int64_t kDay = 86'400;
 
 Result<std::string> token_for(const TokenOptions& options) {
   const Scopes scopes = TRY(parse_scopes(options.scopes));

@@ -78,7 +78,6 @@ class Server::Loop {
     const auto found = peers_.find(id);
     return found == peers_.end() ? nullptr : found->second.get();
   }
-  size_t peers() const { return peers_.size(); }
 
  private:
   struct Deadline {
@@ -339,7 +338,7 @@ Result<void> Server::Loop::receive(PeerId id, Peer& peer, std::string_view bytes
   if (!peer.tls) return service_->received(id, bytes, clock_.now());
   touch(id, peer);  // For what the handshake has to say.
   plain_.clear();
-  const Result<void> decrypted = peer.tls->receive(bytes, plain_, peer.out);
+  Result<void> decrypted = peer.tls->receive(bytes, plain_, peer.out);
   if (!decrypted.ok()) {
     // Tells the peer why, if there is room.
     ::send(peer.socket.native_handle(), peer.out.data() + peer.sent, peer.out.size() - peer.sent,
@@ -472,7 +471,6 @@ void Server::stop_on(const std::vector<int>& signals) { loop_->stop_on(signals);
 std::string* Server::outgoing(PeerId peer) { return loop_->outgoing(peer); }
 void Server::pause(PeerId peer, bool paused) { loop_->pause(peer, paused); }
 void Server::finish(PeerId peer) { loop_->finish(peer); }
-size_t Server::peers() const { return loop_->peers(); }
 
 void Server::greeted(PeerId peer) {
   if (Peer* found = loop_->find(peer)) found->greeted = true;

@@ -84,7 +84,6 @@ class Server {
   bool clogged(PeerId peer) const;       // It has more than unsent_max to take.
   void finish(PeerId peer);              // Receives no more; closed when all has gone out.
   std::string name_of(PeerId peer) const;
-  size_t peers() const;
 
  private:
   class Loop;
