@@ -30,8 +30,8 @@ class SimHandle final : public File {
       put(offset, bytes);
       return {};
     }
-    if (disk_.random_.percent(50))
-      put(offset, bytes.substr(0, disk_.random_.below(bytes.size() + 1)));
+    const size_t reached = disk_.random_.below(bytes.size() + 1);
+    if (disk_.random_.percent(50)) put(offset, bytes.substr(0, reached));
     if (!alive) return kDead;
     if (full) return Error{Code::full, "no space left on device"};
     return Error{Code::unavailable, "input/output error"};

@@ -47,8 +47,8 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(const char* at, size_t
 
 uint32_t crc32c(std::string_view bytes, uint32_t before) {
 #ifdef __x86_64__
-  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (kHasInstruction) return ~by_instruction(bytes.data(), bytes.size(), ~before);
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_instruction) return ~by_instruction(bytes.data(), bytes.size(), ~before);
 #endif
   return ~by_table(bytes.data(), bytes.size(), ~before);
 }

@@ -77,7 +77,7 @@ Result<std::unique_ptr<Engine>> Engine::open(Disk& disk, const std::string& fold
 
 Answer Engine::handle(Request&& request, Instant now) {
   TRY(readable(now));
-  return std::visit([&](auto&& each) { return on(std::move(each), now); }, std::move(request));
+  return std::visit([&](auto& each) { return on(std::move(each), now); }, request);
 }
 
 // Only after a failed commit after which the log could not be read either.
@@ -216,8 +216,8 @@ Result<void> Engine::check(const Write& write) {
   }
   if (const Erase* erase = std::get_if<Erase>(&write)) {
     const RowState* row = index_->row(erase->table, erase->key);
-    if (row == nullptr || row->version == erase->version || erase->version == kAnyVersion)
-      return {};
+    const bool any = row == nullptr || erase->version == kAnyVersion;
+    if (any || row->version == erase->version) return {};
     return wrong_version(erase->table, erase->key, erase->version, row->version);
   }
   if (const Finish* finish = std::get_if<Finish>(&write)) {

@@ -23,7 +23,7 @@ const RowState* Index::row(std::string_view table, std::string_view key) const {
   return found == rows->end() ? nullptr : &found->second;
 }
 
-Item* Index::item(std::string_view queue, std::string_view id) {
+Item* Index::item(std::string_view queue, std::string_view id) const {
   const QueueState* state = this->queue(queue);
   if (state == nullptr) return nullptr;
   const auto found = state->items.find(id);

@@ -208,9 +208,9 @@ const Log::Batch& Log::take(uint64_t stamp) {
 Result<void> Log::write(const Batch& batch) {
   auto written = batch.file->write(batch.offset, batch.bytes);
   if (written.ok() && batch.room > 0) {
-    static const std::string kZeros(kRoom, '\0');
+    static const std::string zero_bytes(kRoom, '\0');
     // Room is a courtesy: a disk without it takes the batch all the same.
-    const auto zeros = std::string_view(kZeros).substr(0, batch.room);
+    const auto zeros = std::string_view(zero_bytes).substr(0, batch.room);
     (void)batch.file->write(batch.offset + batch.bytes.size(), zeros).ok();
   }
   if (!written.ok()) {
