@@ -66,7 +66,7 @@ class Disk {
 
   // The names in a folder, sorted. `not_found` if there is no such folder.
   virtual Result<std::vector<std::string>> list(const std::string& folder) const = 0;
-  virtual Result<void> make_folder(const std::string& folder) = 0;  // Already there is fine.
+  virtual Result<void> make_folder(const std::string& folder) = 0;  // Durable; there is fine.
   virtual Result<void> sync_folder(const std::string& folder) = 0;  // Makes names durable.
 
   // `denied` with the name of the holder if another process has it.

@@ -180,8 +180,13 @@ class PosixDisk final : public Disk {
   Result<void> make_folder(const std::string& folder) override {
     for (size_t at = 1; at <= folder.size(); ++at) {
       if (at != folder.size() && folder[at] != '/') continue;
-      const std::string parent = folder.substr(0, at);
-      if (::mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST) return failure("make", parent);
+      const std::string part = folder.substr(0, at);
+      if (::mkdir(part.c_str(), 0700) == 0) {
+        const size_t slash = part.rfind('/');
+        TRY(sync_folder(slash == std::string::npos ? "." : part.substr(0, slash + 1)));
+      } else if (errno != EEXIST) {
+        return failure("make", part);
+      }
     }
     struct stat status {};
     if (::stat(folder.c_str(), &status) != 0) return failure("look at", folder);

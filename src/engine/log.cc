@@ -60,6 +60,7 @@ Result<void> Log::recover(const VisitRecord& visit) {
                 scanned.torn);
     }
     segment.end = scanned.end;
+    if (next != headers.end()) sealed_bytes_ += segment.end;
     next_batch_ = scanned.next_batch;
     stamp_ = std::max(stamp_, scanned.stamp);
   }
@@ -141,6 +142,7 @@ Result<void> Log::add_segment() {
     (void)disk_.remove(path).ok();
     return file.error();
   }
+  sealed_bytes_ += header.previous_end;
   segments_.emplace(header.number, Segment{.file = std::move(file).value(), .end = kSegmentHead});
   room_end_ = kSegmentHead;
   return {};
@@ -333,12 +335,6 @@ Result<std::string> Log::read_segment(uint32_t segment, uint64_t offset, size_t 
   return bytes;
 }
 
-uint64_t Log::disk_bytes() const {
-  uint64_t total = 0;
-  for (const auto& [number, segment] : segments_) total += segment.end;
-  return total;
-}
-
 Result<void> Log::drop_oldest() {
   CHECK(oldest() != newest() && !staged());
   auto dropped = segments_.extract(segments_.begin());
@@ -349,6 +345,7 @@ Result<void> Log::drop_oldest() {
     segments_.insert(std::move(dropped));
     return marked;
   }
+  sealed_bytes_ -= dropped.mapped().end;
   return disk_.remove(segment_path(folder_, dropped.key()));
 }
 

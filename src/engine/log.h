@@ -78,7 +78,7 @@ class Log {
   uint32_t oldest() const { return segments_.begin()->first; }
   uint32_t newest() const { return segments_.rbegin()->first; }
   uint64_t stamp() const { return stamp_; }
-  uint64_t disk_bytes() const;
+  uint64_t disk_bytes() const { return sealed_bytes_ + segments_.rbegin()->second.end; }
   uint64_t segment_bytes() const { return options_.segment_bytes; }
 
   // Forgets the oldest segment. REQUIRES: oldest() != newest(), nothing staged
@@ -108,6 +108,7 @@ class Log {
   const LogOptions options_;
   std::unique_ptr<File> mark_file_;
   std::map<uint32_t, Segment> segments_;
+  uint64_t sealed_bytes_ = 0;  // Of all segments but the newest.
   uint64_t next_batch_ = 1;
   uint64_t stamp_ = 0;
   uint64_t room_end_ = 0;  // Up to here the newest segment has blocks.
