@@ -1,0 +1,223 @@
+#include "hub/hub.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace dunlin {
+namespace {
+
+// How long a hub whose commits fail waits before it looks for work of its own again.
+constexpr Millis kRetry = Millis(100);
+
+// About the memory that an answer takes until it has been sent.
+struct SizeOf {
+  size_t operator()(const Deliveries& answer) const {
+    size_t bytes = 0;
+    for (const Delivery& delivery : answer.deliveries) {
+      bytes += delivery.lease.id.size() + delivery.body.size() + sizeof(Delivery);
+    }
+    return bytes;
+  }
+  size_t operator()(const Rows& answer) const {
+    size_t bytes = 0;
+    for (const Row& row : answer.rows) bytes += row.key.size() + row.value.size() + sizeof(Row);
+    return bytes;
+  }
+  size_t operator()(const Bytes& answer) const { return answer.bytes.size(); }
+  size_t operator()(const Info& answer) const {
+    return (answer.queues.size() + answer.tables.size()) * (sizeof(Info::QueueInfo) + kNameMax);
+  }
+  size_t operator()(const BlobNames& answer) const {
+    return answer.blobs.size() * (sizeof(BlobInfo) + kNameMax);
+  }
+  size_t operator()(const auto&) const { return sizeof(Reply); }
+};
+
+}  // namespace
+
+void Hub::opened(SessionId session, Scopes scopes) {
+  CHECK(!sessions_.contains(session));
+  sessions_[session].scopes = scopes;
+}
+
+void Hub::closed(SessionId session) {
+  const auto found = sessions_.find(session);
+  CHECK(found != sessions_.end());
+  const absl::btree_set<uint64_t> waiting = std::move(found->second.waiting);
+  found->second.waiting.clear();
+  for (const uint64_t number : waiting) take(number);
+  sessions_.erase(session);
+}
+
+void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now) {
+  const auto found = sessions_.find(session);
+  CHECK(found != sessions_.end());
+  if (found->second.unanswered >= limits_.unanswered_max) {
+    return stage(session, id,
+                 Error{Code::full, fmt::format("{} requests of this connection are not answered "
+                                               "yet: wait for some",
+                                               limits_.unanswered_max)});
+  }
+  if (const Result<void> valid = validate(request); !valid.ok()) {
+    return stage(session, id, valid.error());
+  }
+  if (const Result<void> allowed = allows(found->second.scopes, request); !allowed.ok()) {
+    return stage(session, id, allowed.error());
+  }
+  if (auto* asked = std::get_if<Pull>(&request)) return pull(session, id, std::move(*asked), now);
+
+  // If it fails nothing became ready, and looking in vain is harmless.
+  if (const auto* commit = std::get_if<Commit>(&request); commit && !queues_.empty()) {
+    for (const Write& write : commit->writes) {
+      if (const auto* push = std::get_if<Push>(&write)) touch(push->queue);
+    }
+  }
+  if (const auto* renew = std::get_if<Renew>(&request); renew && renew->hold == Millis(0)) {
+    touch(renew->queue);
+  }
+  stage(session, id, core_.handle(std::move(request), now));
+}
+
+void Hub::stage(SessionId session, uint64_t id, Answer&& answer) {
+  const size_t bytes = std::visit(SizeOf{}, answer);
+  Session& owner = sessions_.at(session);
+  ++owner.unanswered;
+  owner.staged_bytes += bytes;
+  staged_bytes_ += bytes;
+  staged_.push_back({session, id, std::move(answer)});
+}
+
+bool Hub::busy(SessionId session) const {
+  const auto found = sessions_.find(session);
+  return found != sessions_.end() && (found->second.unanswered >= limits_.unanswered_max ||
+                                      found->second.staged_bytes >= limits_.staged_max ||
+                                      staged_bytes_ >= limits_.staged_all_max);
+}
+
+// Nobody overtakes those who wait already, not even a pull that does not want to wait.
+void Hub::pull(SessionId session, uint64_t id, Pull&& pull, Instant now) {
+  const bool patient = pull.wait > Millis(0) && !draining_;
+  if (queues_.contains(pull.queue)) {
+    if (!patient) return wait(session, id, std::move(pull), now);
+  } else {
+    Pull once = pull;
+    once.wait = Millis(0);
+    Answer answer = core_.handle(std::move(once), now);
+    const auto* found = std::get_if<Deliveries>(&answer);
+    if (!patient || !found || !found->deliveries.empty()) {
+      return stage(session, id, std::move(answer));
+    }
+  }
+  if (sessions_.at(session).waiting.size() >= limits_.waiting_max) {
+    return stage(session, id,
+                 Error{Code::full, fmt::format("{} pulls of this connection wait already: wait "
+                                               "for fewer queues at once, or open another one",
+                                               limits_.waiting_max)});
+  }
+  const Instant deadline = now + pull.wait;
+  wait(session, id, std::move(pull), deadline);
+}
+
+void Hub::wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline) {
+  const uint64_t number = ++last_number_;
+  Session& owner = sessions_.at(session);
+  ++owner.unanswered;
+  owner.waiting.insert(number);
+  queues_[pull.queue].insert(number);
+  deadlines_.insert({deadline, number});
+  pull.wait = Millis(0);
+  waiters_.emplace(number, Waiter{session, id, std::move(pull), deadline});
+}
+
+// Removes a waiter from wherever it is noted.
+Hub::Waiter Hub::take(uint64_t number) {
+  auto node = waiters_.extract(number);
+  CHECK(!node.empty());
+  Waiter waiter = std::move(node.mapped());
+  deadlines_.erase({waiter.deadline, number});
+  const auto queue = queues_.find(waiter.pull.queue);
+  queue->second.erase(number);
+  if (queue->second.empty()) queues_.erase(queue);
+  Session& owner = sessions_.at(waiter.session);
+  owner.waiting.erase(number);
+  --owner.unanswered;
+  return waiter;
+}
+
+void Hub::touch(const std::string& queue) {
+  if (queues_.contains(queue)) touched_.insert(queue);
+}
+
+void Hub::serve(const std::string& queue, Instant now) {
+  const auto found = queues_.find(queue);
+  if (found == queues_.end()) return;
+  const Answer depth = core_.handle(AskDepth{queue}, now);
+  if (!std::holds_alternative<Depth>(depth)) return;
+  uint64_t ready = std::get<Depth>(depth).ready;
+  const std::vector<uint64_t> waiting(
+      found->second.begin(),
+      std::next(found->second.begin(),
+                static_cast<ptrdiff_t>(std::min<uint64_t>(ready, found->second.size()))));
+  uint64_t left = found->second.size();
+  for (const uint64_t number : waiting) {
+    if (ready == 0) return;
+    Pull asked = waiters_.at(number).pull;
+    asked.max = std::min(asked.max, (ready + left - 1) / left);
+    Answer answer = core_.handle(std::move(asked), now);
+    if (const auto* taken = std::get_if<Deliveries>(&answer)) {
+      if (taken->deliveries.empty()) return;
+      ready -= std::min<uint64_t>(ready, taken->deliveries.size());
+    }
+    const Waiter waiter = take(number);
+    stage(waiter.session, waiter.id, std::move(answer));
+    --left;
+  }
+}
+
+void Hub::end_waits(Instant now) {
+  while (!deadlines_.empty() && (draining_ || deadlines_.begin()->first <= now)) {
+    const Waiter waiter = take(deadlines_.begin()->second);
+    stage(waiter.session, waiter.id, Deliveries{});
+  }
+}
+
+// What was handed out since the last commit is ready again, so every queue is worth a look.
+void Hub::fail_all(const Error& error) {
+  for (Reply& reply : staged_) reply.answer = error;
+  for (const auto& [queue, waiting] : queues_) touched_.insert(queue);
+}
+
+std::vector<Reply> Hub::turn(Instant now) {
+  const std::optional<Instant> expiry = core_.next_expiry();
+  if (expiry && *expiry <= now) {
+    for (const std::string& queue : core_.expire(now)) touch(queue);
+  }
+  for (const std::string& queue : std::exchange(touched_, {})) serve(queue, now);
+  end_waits(now);
+  if (const Result<void> committed = core_.commit(now); !committed.ok()) {
+    fail_all(committed.error());
+    retry_at_ = now + kRetry;
+  }
+
+  std::vector<Reply> replies = std::exchange(staged_, {});
+  staged_bytes_ = 0;
+  std::erase_if(replies, [this](const Reply& reply) { return !sessions_.contains(reply.session); });
+  for (const Reply& reply : replies) {
+    Session& owner = sessions_.at(reply.session);
+    --owner.unanswered;
+    owner.staged_bytes = 0;
+  }
+  return replies;
+}
+
+std::optional<Instant> Hub::next_wake() const {
+  std::optional<Instant> wake = core_.next_expiry();
+  if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) {
+    wake = deadlines_.begin()->first;
+  }
+  if (!touched_.empty() || (draining_ && !waiters_.empty())) wake = Instant::min();
+  if (wake) wake = std::max(*wake, retry_at_);
+  return wake;
+}
+
+}  // namespace dunlin

@@ -1,0 +1,106 @@
+// The hub's mind: what it decides for each request of each session. No sockets, no disk, no clock,
+// no threads.
+//
+// A turn of the loop: gather (opened, request, closed, in any number), then turn() once, which
+// thinks, commits once and gives out the answers. No answer leaves before what it tells is durable.
+//
+// A pull that may wait and finds nothing waits in its queue. When messages become ready, the
+// waiters of that queue are served in the order in which they came, each with a fair share. Waiters
+// cost nothing while their queues are idle.
+#pragma once
+
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hub/scopes.h"
+#include "store/request.h"
+
+namespace dunlin {
+
+using SessionId = uint64_t;  // Never used for another session.
+
+struct Reply {
+  SessionId session = 0;
+  uint64_t id = 0;  // Of the request.
+  Answer answer;
+};
+
+struct HubLimits {
+  size_t waiting_max = 64;           // Pulls of one session that wait.
+  size_t unanswered_max = 1024;      // Requests of one session, waiting pulls too.
+  size_t staged_max = 8 << 20;       // Bytes of a session's answers in a turn that make it busy.
+  size_t staged_all_max = 64 << 20;  // Bytes of all answers in a turn that make everyone busy.
+};
+
+class Hub {
+ public:
+  explicit Hub(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
+
+  void opened(SessionId session, Scopes scopes);
+  void closed(SessionId session);  // Its waiting pulls are forgotten.
+
+  // REQUIRES: the session is open. `now` never goes back.
+  void request(SessionId session, uint64_t id, Request&& request, Instant now);
+
+  // The session has staged as much as one turn should hold: its next requests are better kept until
+  // after turn(). One that comes all the same is handled, or refused at unanswered_max.
+  bool busy(SessionId session) const;
+
+  // From now on nobody waits: waiting pulls are answered with what there is, also new ones.
+  void drain() { draining_ = true; }
+
+  // Serves who waits, commits, and returns the answers of this turn in the order in which they came
+  // about. If the commit fails, they are all that error; pulls that were not served still wait.
+  std::vector<Reply> turn(Instant now);
+
+  // When turn() has something to do even if no request comes.
+  std::optional<Instant> next_wake() const;
+
+  size_t waiting() const { return waiters_.size(); }
+
+ private:
+  struct Session {
+    Scopes scopes;
+    size_t unanswered = 0;
+    size_t staged_bytes = 0;            // Of its answers in this turn.
+    absl::btree_set<uint64_t> waiting;  // Keys of `waiters_`.
+  };
+  struct Waiter {
+    SessionId session = 0;
+    uint64_t id = 0;
+    Pull pull;
+    Instant deadline;
+  };
+
+  void stage(SessionId session, uint64_t id, Answer&& answer);
+  void pull(SessionId session, uint64_t id, Pull&& pull, Instant now);
+  void wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline);
+  Waiter take(uint64_t number);
+  void serve(const std::string& queue, Instant now);
+  void end_waits(Instant now);
+  void touch(const std::string& queue);
+  void fail_all(const Error& error);
+
+  Core& core_;
+  const HubLimits limits_;
+  bool draining_ = false;
+  absl::flat_hash_map<SessionId, Session> sessions_;
+
+  // Waiters by number, which grows: so the oldest comes first everywhere.
+  uint64_t last_number_ = 0;
+  absl::flat_hash_map<uint64_t, Waiter> waiters_;
+  absl::flat_hash_map<std::string, absl::btree_set<uint64_t>> queues_;  // With waiters.
+  absl::btree_set<std::pair<Instant, uint64_t>> deadlines_;
+  absl::btree_set<std::string> touched_;  // Queues with waiters where messages may be ready.
+
+  Instant retry_at_ = Instant::min();  // After a commit that failed: not at once again.
+  std::vector<Reply> staged_;
+  size_t staged_bytes_ = 0;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,94 @@
+// The store's contract, over the real client, real TCP and the real loop.
+
+#include <filesystem>
+#include <utility>
+
+#include "backends/hub.h"
+#include "hub/open_core.h"
+#include "hub/test_hub.h"
+#include "net/test_certificate.h"
+#include "store/contract.h"
+
+namespace dunlin {
+namespace {
+
+class HubSubject : public StoreSubject {
+ public:
+  explicit HubSubject(std::unique_ptr<Core> core) { start(nullptr, std::move(core)); }
+
+  std::unique_ptr<Store> connect() override { return open(); }
+  std::unique_ptr<Store> connect_twice() override { return twice(open()); }
+  bool waits() const override { return true; }
+
+  // The clock skips, and another connection makes the loop look at it.
+  void wait(Millis time) override {
+    hub_->skip(time);
+    open();
+  }
+
+ protected:
+  HubSubject() = default;
+  void start(const TlsContext* tls, std::unique_ptr<Core> core) {
+    hub_ = std::make_unique<TestHub>(ServerLimits(), tls, std::move(core));
+  }
+  void stop() { hub_.reset(); }
+
+  std::string tls_ca_;  // Given if the hub speaks TLS.
+
+ private:
+  std::unique_ptr<HubStore> open() const {
+    const HubAddress address = {"127.0.0.1", hub_->address().port(), !tls_ca_.empty()};
+    const HubOptions options = {.token = std::string(TestHub::kToken), .tls_ca = tls_ca_};
+    Result<std::unique_ptr<HubStore>> store = open_hub(address, options, posix_clock());
+    CHECK(store.ok());
+    return std::move(store).value();
+  }
+
+  std::unique_ptr<TestHub> hub_;
+};
+
+class TlsHubSubject final : public HubSubject {
+ public:
+  TlsHubSubject() {
+    tls_ca_ = certificate_.cert_file();
+    start(&context_, memory_core());
+  }
+  ~TlsHubSubject() override { stop(); }
+
+ private:
+  TestCertificate certificate_{"IP:127.0.0.1"};
+  TlsContext context_ =
+      TlsContext::server(certificate_.cert_file(), certificate_.key_file()).value();
+};
+
+// The hub that users run: the durable engine on a real disk.
+class DurableHubSubject final : public HubSubject {
+ public:
+  DurableHubSubject() : DurableHubSubject(make_folder()) {}
+  ~DurableHubSubject() override {
+    stop();
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  explicit DurableHubSubject(const std::string& folder)
+      : HubSubject(open_core({.folder = folder}, posix_clock().now()).value()), folder_(folder) {}
+  static std::string make_folder() {
+    std::string pattern = testing::TempDir() + "dunlin_hub_XXXXXX";
+    CHECK(mkdtemp(pattern.data()) != nullptr);
+    return pattern;
+  }
+
+  std::string folder_;
+};
+
+std::unique_ptr<StoreSubject> hub() { return std::make_unique<HubSubject>(memory_core()); }
+std::unique_ptr<StoreSubject> tls_hub() { return std::make_unique<TlsHubSubject>(); }
+std::unique_ptr<StoreSubject> durable_hub() { return std::make_unique<DurableHubSubject>(); }
+
+INSTANTIATE_TEST_SUITE_P(Hub, StoreContract, testing::Values(&hub));
+INSTANTIATE_TEST_SUITE_P(TlsHub, StoreContract, testing::Values(&tls_hub));
+INSTANTIATE_TEST_SUITE_P(DurableHub, StoreContract, testing::Values(&durable_hub));
+
+}  // namespace
+}  // namespace dunlin

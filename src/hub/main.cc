@@ -1,0 +1,141 @@
+#include "hub/main.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <sys/stat.h>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "base/log.h"
+#include "hub/notify.h"
+#include "hub/open_core.h"
+#include "hub/sessions.h"
+#include "hub/token.h"
+#include "net/address.h"
+#include "net/listen.h"
+#include "net/server.h"
+#include "net/tls.h"
+
+namespace dunlin {
+namespace {
+
+// A name may stand for several addresses; all of them must be safe to listen on.
+Result<std::vector<Address>> check_addresses(const ServeOptions& options) {
+  const bool tls = !options.tls_cert.empty();
+  std::vector<Address> addresses;
+  for (const std::string& text : options.listen) {
+    for (const Address& address : TRY(resolve(text))) {
+      if (!tls && !options.insecure && !address.loopback()) {
+        return Error{Code::denied,
+                     fmt::format("refusing to listen on {} ({}) without TLS, as tokens and data "
+                                 "would be readable on the network: give --tls-cert and --tls-key, "
+                                 "or accept that with --insecure",
+                                 text, address.text())};
+      }
+      addresses.push_back(address);
+      if (address.port() == 0) break;  // Two of one name would get different ports.
+    }
+  }
+  return addresses;
+}
+
+Result<std::optional<TlsContext>> check_tls(const ServeOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return Error{Code::invalid, "--tls-cert and --tls-key belong together: give both or none"};
+  }
+  if (options.tls_cert.empty()) return std::optional<TlsContext>();
+  return std::optional(TRY(TlsContext::server(options.tls_cert, options.tls_key)));
+}
+
+Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses) {
+  std::vector<Address> bound;
+  for (const Address& address : addresses) bound.push_back(TRY(server.listen(address)));
+  return bound;
+}
+
+Result<void> make_folder(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (!failed) return {};
+  return Error{failed == std::errc::permission_denied ? Code::denied : Code::invalid,
+               fmt::format("cannot make the folder {}: {}; choose another with --data", folder,
+                           failed.message())};
+}
+
+// Scripts wait for these lines.
+void announce(const std::vector<Address>& addresses, const std::string& folder, bool tls) {
+  for (const Address& address : addresses) {
+    fmt::print("listening on {}://{}\n", tls ? "dunlin+tls" : "dunlin", address.text());
+  }
+  fmt::print("token in {}\n", token_path(folder));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Result<std::string> default_data_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && *state == '/') return fmt::format("{}/dunlin/hub", state);
+  const char* home = std::getenv("HOME");
+  if (home && *home == '/') return fmt::format("{}/.local/state/dunlin/hub", home);
+  return Error{Code::invalid, "there is no HOME to keep data in: give a folder with --data"};
+}
+
+Result<void> run_hub(const ServeOptions& options) {
+  const Clock& clock = posix_clock();
+  const std::vector<Address> addresses = TRY(check_addresses(options));
+  const std::optional<TlsContext> tls = TRY(check_tls(options));
+  const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
+  if (const Result<std::string> token = read_admin_token(folder);
+      !token.ok() && token.error().code != Code::not_found) {
+    return token.error();
+  }
+  raise_file_limit();
+  Server server(clock, tls ? &*tls : nullptr);
+  const std::vector<Address> bound = TRY(listen_on(server, addresses));
+
+  umask(077);  // What a hub keeps is its user's own.
+  TRY(make_folder(folder));
+  const std::unique_ptr<Core> core =
+      TRY(open_core({.folder = folder, .ephemeral = options.ephemeral}, clock.now()));
+  const std::string token = TRY(read_or_make_admin_token(folder));
+  Sessions sessions(server, *core, clock, token);
+  server.stop_on({SIGTERM, SIGINT});
+
+  announce(bound, folder, tls.has_value());
+  notify_manager("READY=1");
+  server.run(sessions);
+  return {};
+}
+
+void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
+  CLI::App* command = app.add_subcommand("hub", "Serve the store over the network");
+  command
+      ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
+      ->envname("DUNLIN_DATA");
+  command->add_option("--listen", options.listen, "Address host:port; port 0 picks a free one")
+      ->envname("DUNLIN_LISTEN")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
+      ->envname("DUNLIN_EPHEMERAL");
+  command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")
+      ->envname("DUNLIN_TLS_CERT");
+  command->add_option("--tls-key", options.tls_key, "Private key of the certificate (PEM)")
+      ->envname("DUNLIN_TLS_KEY");
+  command->add_flag("--insecure", options.insecure, "Listen beyond this machine without TLS")
+      ->envname("DUNLIN_INSECURE");
+  command->callback([&options, &exit_code] {
+    const Result<void> served = run_hub(options);
+    exit_code = served.ok() ? kExitDone : report(served.error());
+  });
+}
+
+}  // namespace dunlin

@@ -1,0 +1,30 @@
+// `dunlin hub`: the store, served over the network.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dunlin {
+
+struct ServeOptions {
+  std::string data;  // Folder; empty: the user's own.
+  std::vector<std::string> listen = {"127.0.0.1:7070"};
+  bool ephemeral = false;
+  std::string tls_cert;
+  std::string tls_key;
+  bool insecure = false;
+};
+
+// Serves until SIGTERM or SIGINT. Everything is checked before anything is changed.
+Result<void> run_hub(const ServeOptions& options);
+
+// Adds the subcommand; it leaves its exit code in `exit_code`. REQUIRES: all outlive the parsing.
+void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code);
+
+// Where a hub keeps its data unless told otherwise: $XDG_STATE_HOME/dunlin/hub.
+Result<std::string> default_data_folder();
+
+}  // namespace dunlin

@@ -1,0 +1,17 @@
+#include "hub/open_core.h"
+
+#include <utility>
+
+#include "base/env_posix.h"
+#include "engine/engine.h"
+#include "store/memory.h"
+
+namespace dunlin {
+
+Result<std::unique_ptr<Core>> open_core(const CoreOptions& options, Instant now) {
+  if (options.ephemeral) return memory_core();
+  std::unique_ptr<Core> engine = TRY(Engine::open(posix_disk(), options.folder, now));
+  return engine;
+}
+
+}  // namespace dunlin

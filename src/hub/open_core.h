@@ -1,0 +1,20 @@
+// The engine that a hub serves.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/env.h"
+#include "store/request.h"
+
+namespace dunlin {
+
+struct CoreOptions {
+  std::string folder;      // Of the data.
+  bool ephemeral = false;  // In memory only: gone when the hub ends.
+};
+
+// `denied` if another process has the folder, `corrupt` if it is damaged.
+Result<std::unique_ptr<Core>> open_core(const CoreOptions& options, Instant now);
+
+}  // namespace dunlin

@@ -1,0 +1,35 @@
+// Tokens: who may ask a hub for what.
+//
+// The admin token is a secret in DIR/token. All others are derived from it and need no state:
+//
+//   d1.<scopes>.<expiry: unix seconds, or 0>.<nonce>.<mac>
+//
+// where the mac is HMAC-SHA256 of all before its dot, keyed by the admin token. A derived token
+// cannot be revoked alone; a new admin token revokes all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+#include "hub/scopes.h"
+
+namespace dunlin {
+
+// A derived token. Expires at `expires_s` (unix seconds), never if that is 0.
+Result<std::string> make_token(std::string_view admin, Scopes scopes, int64_t expires_s);
+
+// What a token allows at `now`. `denied` if it is not ours or has expired. The time it takes tells
+// nothing about the secret.
+Result<Scopes> check_token(std::string_view admin, std::string_view token, WallTime now);
+
+// The admin token of a data folder. `not_found` if there is none; `denied` if others than its owner
+// may read the file.
+Result<std::string> read_admin_token(const std::string& folder);
+
+// The same, made first if there is none: mode 0600, durable. REQUIRES: the folder exists.
+Result<std::string> read_or_make_admin_token(const std::string& folder);
+
+std::string token_path(const std::string& folder);
+
+}  // namespace dunlin

@@ -1,0 +1,60 @@
+#include "hub/token_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdio>
+#include <fmt/format.h>
+#include <map>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "hub/main.h"
+#include "hub/token.h"
+
+namespace dunlin {
+namespace {
+
+constexpr int64_t kDay = 24 * 60 * 60;
+
+Result<std::string> token_for(const TokenOptions& options) {
+  const Scopes scopes = TRY(parse_scopes(options.scopes));
+  if (options.expires_s < 0 || options.expires_s > 36'500 * kDay) {
+    return Error{Code::invalid, "--expires must be between 1s and 36500d, or 0 for never"};
+  }
+  const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
+  const Result<std::string> admin = read_admin_token(folder);
+  if (!admin.ok() && admin.error().code == Code::not_found) {
+    return Error{Code::not_found,
+                 fmt::format("there is no {}: give the data folder of a hub that was started once "
+                             "with --data",
+                             token_path(folder))};
+  }
+  const auto now = std::chrono::floor<std::chrono::seconds>(posix_clock().wall());
+  const int64_t expires_s =
+      options.expires_s == 0 ? 0 : now.time_since_epoch().count() + options.expires_s;
+  return make_token(TRY(admin), scopes, expires_s);
+}
+
+}  // namespace
+
+void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code) {
+  const std::map<std::string, int64_t> units = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}};
+  CLI::App* command = app.add_subcommand("token", "Make a token that allows only some things");
+  command
+      ->add_option("--data", options.data, "Folder of the hub (default: the user's state folder)")
+      ->envname("DUNLIN_DATA");
+  command->add_option("--scope", options.scopes, "Some of read,submit,worker,admin")
+      ->envname("DUNLIN_SCOPE")
+      ->required();
+  command->add_option("--expires", options.expires_s, "Time until it ends, e.g. 90s 5m 2h 30d")
+      ->envname("DUNLIN_EXPIRES")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE));
+  command->callback([&options, &exit_code] {
+    const Result<std::string> token = token_for(options);
+    exit_code = token.ok() ? kExitDone : report(token.error());
+    if (token.ok()) fmt::print("{}\n", token.value());
+  });
+}
+
+}  // namespace dunlin

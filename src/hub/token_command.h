@@ -1,0 +1,19 @@
+// `dunlin token`: make a token for someone who should not have the admin's.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+namespace dunlin {
+
+struct TokenOptions {
+  std::string data;  // Folder of the hub; empty: the user's own.
+  std::string scopes;
+  int64_t expires_s = 0;  // From now; 0: never.
+};
+
+// Adds the subcommand; it leaves its exit code in `exit_code`. REQUIRES: all outlive the parsing.
+void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code);
+
+}  // namespace dunlin

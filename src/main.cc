@@ -1,0 +1,38 @@
+// dunlin: one program, a role for each subcommand.
+
+#include "hub/main.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+#include "base/exit.h"
+#include "hub/token_command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs very many tasks on anyone's machines", "dunlin");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "dunlin " DUNLIN_VERSION);
+  int exit_code = dunlin::kExitDone;
+
+  dunlin::ServeOptions hub;
+  dunlin::TokenOptions token;
+  dunlin::add_hub_command(app, hub, exit_code);
+  dunlin::add_token_command(app, token, exit_code);
+  app.add_subcommand("version", "Print the version")->callback([] {
+    fmt::print("dunlin {}\n", DUNLIN_VERSION);
+  });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      return dunlin::report(
+          {dunlin::Code::invalid,
+           fmt::format("there is no command '{}': see `dunlin --help`", app.remaining().front())});
+    }
+    return app.exit(error) == 0 ? dunlin::kExitDone : dunlin::kExitUsage;
+  }
+  return exit_code;
+}

@@ -1,0 +1,98 @@
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+
+namespace dunlin {
+namespace {
+
+const sockaddr_in& ipv4(const sockaddr_storage& socket) {
+  return reinterpret_cast<const sockaddr_in&>(socket);
+}
+const sockaddr_in6& ipv6(const sockaddr_storage& socket) {
+  return reinterpret_cast<const sockaddr_in6&>(socket);
+}
+
+}  // namespace
+
+uint16_t Address::port() const {
+  return ntohs(socket.ss_family == AF_INET6 ? ipv6(socket).sin6_port : ipv4(socket).sin_port);
+}
+
+void Address::set_port(uint16_t port) {
+  if (socket.ss_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(socket).sin6_port = htons(port);
+  } else {
+    reinterpret_cast<sockaddr_in&>(socket).sin_port = htons(port);
+  }
+}
+
+bool Address::loopback() const {
+  if (socket.ss_family == AF_INET) {
+    return ntohl(ipv4(socket).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
+  }
+  const in6_addr& address = ipv6(socket).sin6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) return address.s6_addr[12] == IN_LOOPBACKNET;
+  return IN6_IS_ADDR_LOOPBACK(&address) != 0;
+}
+
+std::string Address::text() const {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (socket.ss_family == AF_INET6) {
+    inet_ntop(AF_INET6, &ipv6(socket).sin6_addr, host.data(), host.size());
+    return fmt::format("[{}]:{}", host.data(), port());
+  }
+  inet_ntop(AF_INET, &ipv4(socket).sin_addr, host.data(), host.size());
+  return fmt::format("{}:{}", host.data(), port());
+}
+
+Result<std::vector<Address>> resolve(std::string_view host_and_port) {
+  const Error malformed = {
+      Code::invalid, fmt::format("'{}' is not an address: write host:port, e.g. 127.0.0.1:7070 or "
+                                 "[::1]:7070",
+                                 host_and_port)};
+  const size_t colon = host_and_port.rfind(':');
+  if (colon == std::string_view::npos) return malformed;
+  std::string_view host = host_and_port.substr(0, colon);
+  const std::string_view digits = host_and_port.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return malformed;
+  }
+  uint16_t port = 0;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, port);
+  if (host.empty() || parsed.ec != std::errc() || parsed.ptr != end) return malformed;
+
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found);
+  if (failed != 0) {
+    return Error{Code::not_found,
+                 fmt::format("cannot find the host '{}': {}", host, gai_strerror(failed))};
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
+    Address& address = addresses.emplace_back();
+    std::memcpy(&address.socket, each->ai_addr, each->ai_addrlen);
+    address.size = each->ai_addrlen;
+    address.set_port(port);
+  }
+  if (addresses.empty()) {
+    return Error{Code::not_found, fmt::format("the host '{}' has no IP address", host)};
+  }
+  return addresses;
+}
+
+}  // namespace dunlin

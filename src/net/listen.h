@@ -1,0 +1,23 @@
+// Sockets that listen, and what the accepted ones are told.
+#pragma once
+
+#include "base/result.h"
+#include "net/address.h"
+
+namespace dunlin {
+
+struct Listening {
+  int socket = -1;  // Never blocks; the caller closes it.
+  Address address;  // With the port that was picked if there was none.
+};
+
+// An IPv6 address takes no IPv4 connections. The error says what to do about it.
+Result<Listening> open_listener(const Address& address);
+
+// Small answers leave at once; a peer whose machine is gone is noticed within a minute.
+void tune_connection(int socket);
+
+// Lets this process have as many connections as the system allows.
+void raise_file_limit();
+
+}  // namespace dunlin
