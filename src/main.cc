@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/exit.h"
+#include "base/standard_files.h"
+#include "client/store_command.h"
 #include "hub/token_command.h"
 
 int main(int argc, char** argv) {
+  dunlin::keep_standard_files();
   CLI::App app("Runs very many tasks on anyone's machines", "dunlin");
   app.require_subcommand(1);
   app.set_version_flag("--version", "dunlin " DUNLIN_VERSION);
@@ -18,8 +21,10 @@ int main(int argc, char** argv) {
 
   dunlin::ServeOptions hub;
   dunlin::TokenOptions token;
+  dunlin::StoreOptions store;
   dunlin::add_hub_command(app, hub, exit_code);
   dunlin::add_token_command(app, token, exit_code);
+  dunlin::add_store_command(app, store, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {
     fmt::print("dunlin {}\n", DUNLIN_VERSION);
   });

@@ -45,6 +45,15 @@ Result<std::unique_ptr<CallStore>> open_hub_url(const std::string& url,
   return store;
 }
 
+// Looking must not make a store where someone mistyped its name.
+Result<void> find_file_store(const std::string& folder) {
+  const auto log = posix_disk().list(folder + "/log");
+  if (log.ok() || log.error().code != Code::not_found) return {};
+  return Error{Code::not_found, fmt::format("there is no store in {}: the first write makes one, "
+                                            "or name another one",
+                                            folder)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options) {
@@ -56,6 +65,7 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
   if (text.starts_with(kFile)) {
     const std::string folder(text.substr(kFile.size()));
     if (folder.empty()) return bad_url(url, "names no folder");
+    if (!options.make) TRY(find_file_store(folder));
     std::unique_ptr<CallStore> store = TRY(open_file_store(folder));
     return store;
   }

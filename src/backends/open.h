@@ -21,6 +21,7 @@ struct OpenOptions {
   std::string token = {};       // For a hub.
   std::string token_file = {};  // Where to read it if it is empty.
   std::string tls_ca = {};      // See HubOptions.
+  bool make = true;             // A file: store that does not exist; else it is `not_found`.
   Millis deadline = HubOptions().deadline;
   Millis connect_wait = HubOptions().connect_wait;
 };

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/temp_folder.h"
 #include "store/request.h"
 
 namespace dunlin {
@@ -124,6 +125,18 @@ TEST(Open, ATokenFileIsNamedBeforeAnythingIsAsked) {
   const auto store = open_store("dunlin://127.0.0.1:1", {.token_file = "/no/such/token"});
   ASSERT_FALSE(store.ok());
   EXPECT_NE(store.error().what.find("/no/such/token"), std::string::npos) << store.error().what;
+}
+
+TEST(Open, LookingMakesNoStore) {
+  const TempFolder folder;
+  const std::string url = "file:" + folder.path() + "/store";
+  const auto refused = open_store(url, {.make = false});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::not_found);
+  EXPECT_NE(refused.error().what.find(folder.path() + "/store"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/store"));
+  EXPECT_TRUE(open_store(url, {}).ok());
+  EXPECT_TRUE(open_store(url, {.make = false}).ok());
 }
 
 }  // namespace

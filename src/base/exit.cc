@@ -26,7 +26,8 @@ int exit_code(Code code) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "dunlin: {}\n", error.what);
+  // Not fmt::print, which throws if standard error is gone.
+  std::fputs(fmt::format("dunlin: {}\n", error.what).c_str(), stderr);
   return exit_code(error.code);
 }
 

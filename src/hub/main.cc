@@ -4,7 +4,6 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "base/folders.h"
 #include "base/log.h"
 #include "hub/notify.h"
 #include "hub/open_core.h"
@@ -65,7 +65,10 @@ Result<void> make_folder(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (!failed) return {};
-  return Error{failed == std::errc::permission_denied ? Code::denied : Code::invalid,
+  const bool denied = failed == std::errc::permission_denied ||
+                      failed == std::errc::operation_not_permitted ||
+                      failed == std::errc::read_only_file_system;
+  return Error{denied ? Code::denied : Code::invalid,
                fmt::format("cannot make the folder {}: {}; choose another with --data", folder,
                            failed.message())};
 }
@@ -81,13 +84,7 @@ void announce(const std::vector<Address>& addresses, const std::string& folder, 
 
 }  // namespace
 
-Result<std::string> default_data_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && *state == '/') return fmt::format("{}/dunlin/hub", state);
-  const char* home = std::getenv("HOME");
-  if (home && *home == '/') return fmt::format("{}/.local/state/dunlin/hub", home);
-  return Error{Code::invalid, "there is no HOME to keep data in: give a folder with --data"};
-}
+Result<std::string> default_data_folder() { return state_folder("hub"); }
 
 Result<void> run_hub(const ServeOptions& options) {
   const Clock& clock = posix_clock();

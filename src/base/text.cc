@@ -1,0 +1,130 @@
+#include "base/text.h"
+
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "base/names.h"
+
+namespace dunlin {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  int64_t ms;
+};
+constexpr std::array<Unit, 5> kUnits = {
+    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
+constexpr int64_t kDurationMax = int64_t{36'500} * 86'400'000;  // A century.
+
+// The size of the UTF-8 character at the front; 0 if there is none.
+size_t front_character(std::string_view bytes) {
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(bytes[at]); };
+  const uint8_t first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || bytes.size() < size) return 0;
+  for (size_t at = 1; at < size; ++at) {
+    if ((byte(at) & 0xc0U) != 0x80) return 0;
+  }
+  const uint8_t second = byte(1);
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second >= 0xa0;
+  const bool beyond = first == 0xf4 && second >= 0x90;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+}  // namespace
+
+Result<Millis> parse_duration(std::string_view text) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::invalid, fmt::format("the duration {} {}: write it like 500ms, 90s, 5m or "
+                                            "2h",
+                                            quote(text), why)};
+  };
+  uint64_t count = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (failed == std::errc::result_out_of_range) return refuse("is too long");
+  if (failed != std::errc()) return refuse("does not begin with a whole number");
+  const std::string_view name(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  if (name.empty()) {
+    if (count == 0) return Millis(0);
+    return refuse("has no unit");
+  }
+  for (const Unit& unit : kUnits) {
+    if (unit.name != name) continue;
+    if (count > static_cast<uint64_t>(kDurationMax / unit.ms)) return refuse("is too long");
+    return Millis(static_cast<int64_t>(count) * unit.ms);
+  }
+  return refuse(fmt::format("has the unknown unit {}", quote(name)));
+}
+
+Result<uint64_t> parse_number(std::string_view what, std::string_view text) {
+  uint64_t number = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed == std::errc() && rest == text.data() + text.size()) return number;
+  return Error{Code::invalid,
+               fmt::format("{} {} is not a number of 0 to {}", what, quote(text), UINT64_MAX)};
+}
+
+std::string human_size(uint64_t bytes) {
+  constexpr std::array<const char*, 6> kNames = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto shown = static_cast<double>(bytes) / 1024;
+  size_t name = 0;
+  for (; shown >= 1023.95 && name + 1 < kNames.size(); ++name) shown /= 1024;
+  return fmt::format("{:.1f} {}", shown, kNames.at(name));
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t size = front_character(bytes);
+    if (size == 0) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
+std::string to_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view group = bytes.substr(at, 3);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      bits = bits << 8U | (i < group.size() ? static_cast<uint8_t>(group[i]) : 0U);
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      out += i <= group.size() ? kDigits[bits >> (18 - 6 * i) & 63U] : '=';
+    }
+  }
+  return out;
+}
+
+std::string escape(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const size_t size = front_character(bytes);
+    const auto first = static_cast<uint8_t>(bytes.front());
+    if (first == '\n') {
+      out += "\\n";
+    } else if (first == '\t') {
+      out += "\\t";
+    } else if (first == '\\') {
+      out += "\\\\";
+    } else if (size == 0 || first < 0x20 || first == 0x7f) {
+      out += fmt::format("\\x{:02x}", first);
+    } else if (first == 0xc2 && static_cast<uint8_t>(bytes[1]) < 0xa0) {  // Terminals obey these.
+      out += fmt::format("\\xc2\\x{:02x}", static_cast<uint8_t>(bytes[1]));
+    } else {
+      out += bytes.substr(0, size);
+    }
+    bytes.remove_prefix(size == 0 ? 1 : size);
+  }
+  return out;
+}
+
+}  // namespace dunlin

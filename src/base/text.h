@@ -1,0 +1,30 @@
+// Small readings and writings of text that people and scripts use: durations, sizes, base64. Pure;
+// from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+#include "base/result.h"
+
+namespace dunlin {
+
+// "500ms", "90s", "5m", "2h", "30d", and "0". `invalid` says what is wrong with `text`.
+Result<Millis> parse_duration(std::string_view text);
+
+// Decimal digits and nothing else. `what` names the number in the error.
+Result<uint64_t> parse_number(std::string_view what, std::string_view text);
+
+std::string human_size(uint64_t bytes);  // "512 B", "1.5 KiB", "3.0 GiB".
+
+bool is_utf8(std::string_view bytes);
+
+std::string to_base64(std::string_view bytes);
+
+// On one line, for people: control characters and what is not UTF-8 as \n, \t, \xNN; a backslash
+// doubled, so that nothing is lost. Other text stays as it is.
+std::string escape(std::string_view bytes);
+
+}  // namespace dunlin

@@ -1,0 +1,86 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace dunlin {
+namespace {
+
+TEST(Text, ADurationIsAWholeNumberAndAUnit) {
+  EXPECT_EQ(parse_duration("500ms").value(), Millis(500));
+  EXPECT_EQ(parse_duration("90s").value(), std::chrono::seconds(90));
+  EXPECT_EQ(parse_duration("5m").value(), std::chrono::minutes(5));
+  EXPECT_EQ(parse_duration("2h").value(), std::chrono::hours(2));
+  EXPECT_EQ(parse_duration("30d").value(), std::chrono::hours(24 * 30));
+  EXPECT_EQ(parse_duration("0").value(), Millis(0));
+  EXPECT_EQ(parse_duration("0s").value(), Millis(0));
+}
+
+TEST(Text, ABadDurationIsRefusedWithTheReason) {
+  const auto why = [](std::string_view text) {
+    const auto parsed = parse_duration(text);
+    return parsed.ok() ? "accepted" : parsed.error().what;
+  };
+  EXPECT_NE(why("90").find("has no unit"), std::string::npos) << why("90");
+  EXPECT_NE(why("5 m").find("unknown unit \" m\""), std::string::npos) << why("5 m");
+  EXPECT_NE(why("5y").find("unknown unit \"y\""), std::string::npos) << why("5y");
+  EXPECT_NE(why("1.5s").find("unknown unit \".5s\""), std::string::npos) << why("1.5s");
+  for (const char* text : {"", "-5s", "+5s", "s", "five"}) {
+    EXPECT_NE(why(text).find("does not begin with a whole number"), std::string::npos)
+        << text << ": " << why(text);
+  }
+  for (const char* text : {"99999999999999999999s", "18446744073709551615h", "36501d"}) {
+    EXPECT_NE(why(text).find("is too long"), std::string::npos) << why(text);
+  }
+}
+
+TEST(Text, ANumberHasOnlyDigitsAndFits) {
+  EXPECT_EQ(parse_number("token", "0").value(), 0U);
+  EXPECT_EQ(parse_number("token", "18446744073709551615").value(), UINT64_MAX);
+  for (const char* text : {"", "-1", "+1", "1x", " 1", "18446744073709551616"}) {
+    const auto parsed = parse_number("token", text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().what.find("token"), 0U) << parsed.error().what;
+  }
+}
+
+TEST(Text, SizesAreShownWithOneDecimalAndTheirUnit) {
+  EXPECT_EQ(human_size(0), "0 B");
+  EXPECT_EQ(human_size(1023), "1023 B");
+  EXPECT_EQ(human_size(1024), "1.0 KiB");
+  EXPECT_EQ(human_size(1536), "1.5 KiB");
+  EXPECT_EQ(human_size((1 << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(human_size(uint64_t{3} << 30), "3.0 GiB");
+  EXPECT_EQ(human_size(UINT64_MAX), "16.0 EiB");
+}
+
+TEST(Text, OnlyWellFormedUtf8IsUtf8) {
+  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x90\xa6"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+  }
+  EXPECT_TRUE(is_utf8(std::string_view("\0", 1)));
+  for (const char* text :
+       {"\x80", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf0\x80\x80\xaf",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xe2\x82"}) {
+    EXPECT_FALSE(is_utf8(text)) << escape(text);
+  }
+}
+
+TEST(Text, Base64IsThatOfTheStandard) {
+  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(to_base64("f"), "Zg==");
+  EXPECT_EQ(to_base64("fo"), "Zm8=");
+  EXPECT_EQ(to_base64("foo"), "Zm9v");
+  EXPECT_EQ(to_base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(to_base64("\xff\xfe\xfd"), "//79");
+}
+
+TEST(Text, EscapedTextIsOneLineAndHarmlessToATerminal) {
+  EXPECT_EQ(escape("a\tb\nc\\d"), "a\\tb\\nc\\\\d");
+  EXPECT_EQ(escape("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
+  EXPECT_EQ(escape("\xc3\xa9\xff"), "\xc3\xa9\\xff");
+  EXPECT_EQ(escape("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(escape(std::string_view("\0", 1)), "\\x00");
+}
+
+}  // namespace
+}  // namespace dunlin

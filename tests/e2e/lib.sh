@@ -1,0 +1,110 @@
+# Sourced by every test: a folder of its own, a hub of its own, and what to expect of a command.
+set -euo pipefail
+: "${DUNLIN:?names the dunlin program to test}"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/dunlin-e2e-XXXXXX")
+cd "$work"
+unset DUNLIN_AT DUNLIN_TOKEN_FILE DUNLIN_DATA DUNLIN_LISTEN
+started=()
+mounted=
+
+clean_up() {
+  local code=$?
+  if [ "$code" != 0 ] && [ "$code" != 77 ] && [ -s hub.log ]; then sed 's/^/hub: /' hub.log >&2; fi
+  for pid in ${started[@]+"${started[@]}"}; do
+    kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
+  done
+  cd /
+  if [ -n "$mounted" ]; then umount "$work/$mounted"; fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+skip() { echo "skipped: $*"; exit 77; }
+
+# expect CODE COMMAND...: runs it; leaves its output in $out and its complaint in $err.
+expect() {
+  local want=$1 code=0
+  shift
+  out=$("$@" 2>"$work/.err") || code=$?
+  err=$(<"$work/.err")
+  [ "$code" = "$want" ] || fail "exit $code instead of $want: $* | $out | $err"
+  [ "$want" = 0 ] || [ -n "$out$err" ] || fail "no word of explanation: $*"
+}
+
+# says TEXT WORDS...: each of the words is in the text.
+says() {
+  local text=$1
+  shift
+  for words in "$@"; do [[ $text == *"$words"* ]] || fail "no \"$words\" in: $text"; done
+}
+
+same() { [ "$1" = "$2" ] || fail "\"$1\" is not \"$2\""; }
+
+# wait_for FILE WORDS: until the file has a line with them, for at most 20 s.
+wait_for() {
+  touch "$1"
+  timeout 20 grep -qm1 -- "$2" <(tail -n +1 -f --pid=$$ "$1" 2>/dev/null) || fail "no \"$2\" in $1"
+}
+
+# small_disk FOLDER OPTIONS...: a file system of its own there. REQUIRES: a test that begins with
+# the line for namespaces, as disk_full.sh does.
+small_disk() {
+  mkdir "$1"
+  mount -t tmpfs "${@:2}" dunlin-test "$1" || skip "cannot mount a file system here"
+  mounted=$1
+}
+
+# within SECONDS COMMAND...: until it succeeds. For what tells nobody when it happens.
+within() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $deadline ] || fail "not in time: $*"
+    sleep 0.05
+  done
+}
+
+# start_hub OPTIONS...: on a free port unless told otherwise, with its data in ./hub, its log in
+# ./hub.log. Returns when it listens. Sets $hub (pid), $url and $port, and makes it the default store.
+start_hub() {
+  local line listen=(--listen 127.0.0.1:0)
+  if [[ " $* " == *" --listen "* ]]; then listen=(); fi
+  rm -f hub.out
+  mkfifo hub.out
+  "$DUNLIN" hub --data hub ${listen[@]+"${listen[@]}"} "$@" >hub.out 2>>hub.log &
+  hub=$!
+  started+=("$hub")
+  exec {hub_output}<hub.out
+  read -r -t 20 line <&"$hub_output" || fail "the hub did not start: $(<hub.log)"
+  says "$line" "listening on dunlin"
+  url=${line#listening on }
+  port=${url##*:}
+  export DUNLIN_AT=$url DUNLIN_TOKEN_FILE=$work/hub/token
+}
+
+stop_hub() {
+  kill -TERM "$hub"
+  wait "$hub" || fail "the hub ended with $?"
+}
+
+kill_hub() {
+  kill -9 "$hub"
+  wait "$hub" 2>/dev/null || true
+}
+
+# wait_in_pull QUEUE: a client of the hub that waits, in the background. Returns when it does. Its
+# output goes to ./waiter.out; sets $waiter (pid).
+wait_in_pull() {
+  "$BUILD/wait_pull" "$url" "$DUNLIN_TOKEN_FILE" "$1" >waiter.out 2>waiter.err &
+  waiter=$!
+  started+=("$waiter")
+  wait_for waiter.out waiting
+}
+
+# waiter_got TEXT: it ended well, and that is what it got.
+waiter_got() {
+  wait "$waiter" || fail "the waiting client ended with $?: $(<waiter.err)"
+  same "$(tail -n 1 waiter.out)" "$1"
+}

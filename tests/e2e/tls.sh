@@ -1,0 +1,28 @@
+# TLS from end to end: the right authority is trusted, others are not, and plain speech is refused.
+source "$(dirname "$0")/lib.sh"
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+    -subj "/CN=$1" -addext "subjectAltName=IP:127.0.0.1" -keyout "$1.key" -out "$1.pem" 2>openssl.err ||
+    fail "$(<openssl.err)"
+}
+certificate hub-test
+certificate other
+expect 2 "$DUNLIN" hub --data hub --listen 127.0.0.1:0 --tls-cert hub-test.pem
+says "$err" --tls-key
+start_hub --tls-cert hub-test.pem --tls-key hub-test.key
+says "$url" dunlin+tls://127.0.0.1:
+
+expect 0 "$DUNLIN" store put settings key secret --tls-ca hub-test.pem
+same "$("$DUNLIN" store get settings key --quiet --tls-ca hub-test.pem)" secret
+head -c 2000000 /dev/urandom >bytes
+"$DUNLIN" store blob put blob bytes --tls-ca hub-test.pem --quiet
+"$DUNLIN" store blob get blob --tls-ca hub-test.pem | cmp - bytes
+
+expect 4 "$DUNLIN" store info --tls-ca other.pem
+says "$err" certificate
+expect 4 "$DUNLIN" store info
+says "$err" certificate
+expect 2 "$DUNLIN" store info --tls-ca no-such-file
+says "$err" no-such-file
+expect 3 "$DUNLIN" store info --at "dunlin://127.0.0.1:$port"
+says "$err" dunlin+tls://
