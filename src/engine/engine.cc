@@ -166,27 +166,24 @@ std::optional<Instant> Engine::next_expiry() const {
 
 Answer Engine::on(Commit&& request, Instant now) {
   TRY(writable(now));
+  Result<void> checked;
   bool puts = false;
+  bool may_be_repeat = false;  // Otherwise the versions that match prove that it is none.
   for (const Write& write : request.writes) {
-    puts = puts || std::holds_alternative<Put>(write);
-    const auto checked = check(write);
-    if (checked.ok()) continue;
-    const auto before = already_committed(request);
-    if (!before.ok()) return before.error();
-    if (before.value() != 0) return Committed{before.value()};
-    return checked.error();
+    if (const Put* put = std::get_if<Put>(&write)) {
+      puts = true;
+      may_be_repeat = may_be_repeat || put->version == kAnyVersion;
+    }
+    if (checked.ok()) checked = check(write);
+  }
+  if (may_be_repeat || !checked.ok()) {
+    const uint64_t before = TRY(already_committed(request));
+    if (before != 0) return Committed{before};
+    if (!checked.ok()) return checked.error();
   }
   const uint64_t version = puts ? ++stamp_ : 0;
   for (const Write& write : request.writes) {
-    std::visit(
-        [&](const auto& each) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(each)>, Put>) {
-            apply(each, version, request.nonce);
-          } else {
-            apply(each);
-          }
-        },
-        write);
+    std::visit([&](const auto& each) { apply(each, version, request.nonce); }, write);
   }
   log_->end_group();
   return Committed{version};
@@ -238,13 +235,13 @@ void Engine::apply(const Put& put, uint64_t version, uint64_t nonce) {
   index_->put_row(put.table, put.key, {.at = at, .version = version});
 }
 
-void Engine::apply(const Erase& erase) {
+void Engine::apply(const Erase& erase, uint64_t /*version*/, uint64_t /*nonce*/) {
   if (index_->row(erase.table, erase.key) == nullptr) return;
   log_->add(EraseRecord{.table = erase.table, .key = erase.key});
   index_->erase_row(erase.table, erase.key);
 }
 
-void Engine::apply(const Push& push) {
+void Engine::apply(const Push& push, uint64_t /*version*/, uint64_t /*nonce*/) {
   for (const Message& message : push.messages) {
     if (index_->item(push.queue, message.id) != nullptr) continue;
     const uint64_t number = ++stamp_;
@@ -254,7 +251,7 @@ void Engine::apply(const Push& push) {
   }
 }
 
-void Engine::apply(const Finish& finish) {
+void Engine::apply(const Finish& finish, uint64_t /*version*/, uint64_t /*nonce*/) {
   std::vector<uint64_t> numbers;
   numbers.reserve(finish.leases.size());
   for (const Lease& lease : finish.leases) {

@@ -66,9 +66,9 @@ class Engine final : public Core {
   Result<uint64_t> already_committed(const Commit& request);
   Result<void> check(const Write& write);
   void apply(const Put& put, uint64_t version, uint64_t nonce);
-  void apply(const Erase& erase);
-  void apply(const Push& push);
-  void apply(const Finish& finish);
+  void apply(const Erase& erase, uint64_t version, uint64_t nonce);
+  void apply(const Push& push, uint64_t version, uint64_t nonce);
+  void apply(const Finish& finish, uint64_t version, uint64_t nonce);
 
   void give_back_ended(Instant now);
 

@@ -90,6 +90,7 @@ class CountingDisk final : public Disk {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(File, StoreContract, testing::Values(&file_subject));
+INSTANTIATE_TEST_SUITE_P(File, WaitingContract, testing::Values(&file_subject));
 
 TEST(FileStore, WritersThatComeTogetherShareASync) {
   const TempFolder folder;

@@ -9,6 +9,7 @@
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/strings/string_view.h>
 #include <deque>
 #include <memory>
 #include <string>
@@ -36,7 +37,10 @@ struct Item {
 
 struct ItemHash {
   using is_transparent = void;
-  size_t operator()(std::string_view id) const { return absl::HashOf(id); }
+  // Through absl's own view: it does not know the standard's, and would hash it slowly.
+  size_t operator()(std::string_view id) const {
+    return absl::HashOf(absl::string_view(id.data(), id.size()));
+  }
   size_t operator()(const std::unique_ptr<Item>& item) const { return (*this)(item->id); }
 };
 struct ItemEqual {

@@ -121,7 +121,7 @@ class CallBlobs final : public Blobs {
     const BlobEnd end = {random_.next(), std::string(name), size};
     TRY(validate(end));  // Before any part is sent.
     for (int tries = 1;; ++tries) {
-      const Result<void> sent = send(end, source);
+      Result<void> sent = send(end, source);
       if (sent.ok() || sent.error().code != Code::not_found) return sent;
       if (tries == kUploadsMax) {
         return Error{Code::unavailable, fmt::format("blob {} was sent {} times in vain: {}",

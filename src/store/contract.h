@@ -2,6 +2,7 @@
 // own test file:
 //
 //   INSTANTIATE_TEST_SUITE_P(Nats, StoreContract, testing::Values(&nats_subject));
+//   INSTANTIATE_TEST_SUITE_P(Nats, WaitingContract, testing::Values(&nats_subject));
 //
 // Each test makes a new subject and uses names that no other test or run uses, so subjects may
 // stand for one real server. DUNLIN_CONTRACT_BLOB_MIB sets the size of the large blob (24).
@@ -45,16 +46,19 @@ class StoreSubject {
 // which an upload is rightly forgotten.
 std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store);
 
-// Makes the subject of one test; nullptr if its server is not here, then the test is skipped.
+// Makes the subject of one test.
 using StoreFactory = std::unique_ptr<StoreSubject> (*)();
 
 class StoreContract : public testing::TestWithParam<StoreFactory> {
  protected:
   void SetUp() override;
 
-  std::unique_ptr<StoreSubject> subject_;
-  std::unique_ptr<Store> store_;
-  std::string name_;  // Of this test's queue and table, and the start of its blobs' names.
+  std::unique_ptr<StoreSubject> subject;
+  std::unique_ptr<Store> store;
+  std::string name;  // Of this test's queue and table, and the start of its blobs' names.
 };
+
+// For the subjects whose pulls wait.
+class WaitingContract : public StoreContract {};
 
 }  // namespace dunlin

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <thread>
 
 namespace dunlin::contract {
 
@@ -48,6 +49,7 @@ Strings ids(const std::vector<Delivery>& deliveries) {
 
 std::vector<Lease> leases(const std::vector<Delivery>& deliveries) {
   std::vector<Lease> found;
+  found.reserve(deliveries.size());
   for (const Delivery& delivery : deliveries) found.push_back(delivery.lease);
   return found;
 }
@@ -66,6 +68,7 @@ void push(Store& store, const std::string& queue, const std::vector<Message>& se
 
 void push_ids(Store& store, const std::string& queue, const Strings& sent) {
   std::vector<Message> made;
+  made.reserve(sent.size());
   for (const std::string& id : sent) made.push_back({id, "body of " + id});
   push(store, queue, made);
 }
@@ -98,9 +101,26 @@ std::vector<Row> scan(Store& store, const std::string& table, const std::string&
     std::vector<Row> page = must(store.table().scan(table, prefix, after, max));
     EXPECT_LE(page.size(), max);
     if (page.empty()) return all;
+    if (page.front().key <= after || page.back().key < page.front().key) {
+      ADD_FAILURE() << "a page after " << after << " goes from " << page.front().key << " to "
+                    << page.back().key;
+      return all;
+    }
     after = page.back().key;
     std::ranges::move(page, std::back_inserter(all));
   }
+}
+
+void do_all(bool threads, size_t count, const std::function<void(size_t)>& work) {
+  std::vector<std::thread> started;
+  for (size_t i = 0; i < count; ++i) {
+    if (threads) {
+      started.emplace_back(work, i);
+    } else {
+      work(i);
+    }
+  }
+  for (std::thread& thread : started) thread.join();
 }
 
 std::string all_bytes() {
@@ -147,6 +167,11 @@ Strings blob_names(Store& store, const std::string& prefix, std::string after, s
     const std::vector<BlobInfo> page = must(store.blobs().list(prefix, after, max));
     EXPECT_LE(page.size(), max);
     if (page.empty()) return all;
+    if (page.front().name <= after || page.back().name < page.front().name) {
+      ADD_FAILURE() << "a page after " << after << " goes from " << page.front().name << " to "
+                    << page.back().name;
+      return all;
+    }
     for (const BlobInfo& blob : page) all.push_back(blob.name);
     after = all.back();
   }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,9 @@ std::vector<Row> scan(Store& store, const std::string& table, const std::string&
 
 // Adds one to the row "counter", as often as it takes.
 void increment(Store& store, const std::string& table);
+
+// Does work(0) to work(count - 1), each in a thread of its own or one after the other.
+void do_all(bool threads, size_t count, const std::function<void(size_t)>& work);
 
 std::string all_bytes();  // Every byte value, twice.
 

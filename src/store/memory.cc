@@ -79,7 +79,8 @@ class MemoryCore final : public Core {
  public:
   Answer handle(Request&& request, Instant now) override {
     give_back(now);
-    return std::visit([&](auto&& kind) { return on(std::move(kind), now); }, std::move(request));
+    return std::visit([&](auto&& kind) { return on(std::forward<decltype(kind)>(kind), now); },
+                      std::move(request));
   }
 
   Result<void> commit(Instant /*now*/) override { return {}; }

@@ -99,7 +99,7 @@ class MemoryCoreTest : public testing::Test {
  protected:
   Answer ask(Request request, Millis at = Millis(0)) {
     EXPECT_TRUE(validate(request).ok());
-    return core_->handle(std::move(request), Instant(at));
+    return core->handle(std::move(request), Instant(at));
   }
   void push(const std::string& queue, const std::string& id) {
     ask(Commit{1, {Push{queue, {{id, "body"}}}}});
@@ -110,7 +110,7 @@ class MemoryCoreTest : public testing::Test {
   Info info(Millis at = Millis(0)) { return std::get<Info>(ask(AskInfo{}, at)); }
   Code code_of(Request request) { return std::get<Error>(ask(std::move(request))).code; }
 
-  std::unique_ptr<Core> core_ = memory_core();
+  std::unique_ptr<Core> core = memory_core();
 };
 
 using Names = std::vector<std::string>;
@@ -119,41 +119,42 @@ using Names = std::vector<std::string>;
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(&memory_subject));
 INSTANTIATE_TEST_SUITE_P(LockedMemory, StoreContract, testing::Values(&locked_subject));
+INSTANTIATE_TEST_SUITE_P(LockedMemory, WaitingContract, testing::Values(&locked_subject));
 
 TEST_F(MemoryCoreTest, ExpireNamesTheQueuesThatGotMessagesBack) {
   push("a", "1");
   push("b", "1");
   pull("a", Millis(10));
   pull("b", Millis(20));
-  EXPECT_EQ(core_->next_expiry(), Instant(Millis(10)));
-  EXPECT_EQ(core_->expire(Instant(Millis(9))), Names{});
-  EXPECT_EQ(core_->expire(Instant(Millis(10))), Names{"a"});
-  EXPECT_EQ(core_->expire(Instant(Millis(10))), Names{});
-  EXPECT_EQ(core_->next_expiry(), Instant(Millis(20)));
+  EXPECT_EQ(core->next_expiry(), Instant(Millis(10)));
+  EXPECT_EQ(core->expire(Instant(Millis(9))), Names{});
+  EXPECT_EQ(core->expire(Instant(Millis(10))), Names{"a"});
+  EXPECT_EQ(core->expire(Instant(Millis(10))), Names{});
+  EXPECT_EQ(core->next_expiry(), Instant(Millis(20)));
 }
 
 TEST_F(MemoryCoreTest, ExpireAlsoNamesQueuesWhoseLeasesEndedDuringARequest) {
   push("a", "1");
   pull("a", Millis(10));
   info(Millis(15));  // Any request looks at the time first.
-  EXPECT_EQ(core_->expire(Instant(Millis(15))), Names{"a"});
+  EXPECT_EQ(core->expire(Instant(Millis(15))), Names{"a"});
 }
 
 TEST_F(MemoryCoreTest, AGivenBackMessageIsNamedByTheNextExpire) {
   push("a", "1");
   const Lease lease = pull("a", Millis(1000));
   ask(Renew{"a", {lease}, Millis(0)}, Millis(5));
-  EXPECT_EQ(core_->next_expiry(), Instant(Millis(5)));
-  EXPECT_EQ(core_->expire(Instant(Millis(5))), Names{"a"});
-  EXPECT_EQ(core_->next_expiry(), std::nullopt);
+  EXPECT_EQ(core->next_expiry(), Instant(Millis(5)));
+  EXPECT_EQ(core->expire(Instant(Millis(5))), Names{"a"});
+  EXPECT_EQ(core->next_expiry(), std::nullopt);
 }
 
 TEST_F(MemoryCoreTest, AFinishedLeaseDoesNotExpire) {
   push("a", "1");
   const Lease lease = pull("a", Millis(10));
   ask(Commit{2, {Finish{"a", {lease}}}});
-  EXPECT_EQ(core_->next_expiry(), std::nullopt);
-  EXPECT_EQ(core_->expire(Instant(Millis(10))), Names{});
+  EXPECT_EQ(core->next_expiry(), std::nullopt);
+  EXPECT_EQ(core->expire(Instant(Millis(10))), Names{});
 }
 
 TEST_F(MemoryCoreTest, EmptyQueuesAndTablesVanish) {
@@ -190,6 +191,13 @@ TEST_F(MemoryCoreTest, ACommitIsKnownAgainByAnyRowThatItWrote) {
   ask(Commit{8, {Put{"t", "a", "2", version}, Finish{"q", {pull("q", Millis(1))}}}});
   EXPECT_EQ(std::get<Committed>(ask(commit)).version, version);
   EXPECT_TRUE(info().queues.empty());
+}
+
+TEST_F(MemoryCoreTest, ALeaseFinishesNotWhatItsOwnCommitPushedAgain) {
+  push("q", "m");
+  const Finish finish = {"q", {pull("q", Millis(1))}};
+  ask(Commit{2, {finish, Push{"q", {{"m", "again"}}}, finish}});
+  EXPECT_EQ(info().queues.at(0).depth, (Depth{.ready = 1, .leased = 0}));
 }
 
 TEST_F(MemoryCoreTest, ACommitWithoutANonceIsNeverARepeat) {
