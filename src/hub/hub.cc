@@ -188,10 +188,8 @@ void Hub::fail_all(const Error& error) {
 }
 
 std::vector<Reply> Hub::turn(Instant now) {
-  const std::optional<Instant> expiry = core_.next_expiry();
-  if (expiry && *expiry <= now) {
-    for (const std::string& queue : core_.expire(now)) touch(queue);
-  }
+  // Also when no lease ends now: a request of this turn may have given messages back already.
+  for (const std::string& queue : core_.expire(now)) touch(queue);
   for (const std::string& queue : std::exchange(touched_, {})) serve(queue, now);
   end_waits(now);
   if (const Result<void> committed = core_.commit(now); !committed.ok()) {

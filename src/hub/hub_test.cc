@@ -148,6 +148,17 @@ TEST_F(HubTest, AWaitingPullIsWokenByALeaseThatEnds) {
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
 }
 
+TEST_F(HubTest, AWaitingPullIsWokenByALeaseWhoseEndAnotherRequestFound) {
+  push(1, "q", 1);
+  ask(1, 1, Pull{"q", 1, Millis(500), Millis(0)});
+  EXPECT_EQ(taken(turn().at(1)).size(), 1U);
+  pull(2, 2, "q");
+  EXPECT_TRUE(turn().empty());
+  now_ += Millis(501);
+  ask(3, 3, AskDepth{"q"});
+  EXPECT_EQ(taken(turn().at(2)).size(), 1U);
+}
+
 TEST_F(HubTest, APullThatWaitedLongEnoughGetsNothing) {
   pull(1, 1, "q", 1, Millis(300));
   pull(2, 2, "q", 1, Millis(200));
