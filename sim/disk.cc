@@ -1,6 +1,7 @@
 #include "sim/disk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dunlin {
 namespace {
@@ -10,6 +11,18 @@ const Error kDead{Code::unavailable, "the disk is gone"};
 void overwrite(std::string& contents, uint64_t offset, std::string_view bytes) {
   if (offset + bytes.size() > contents.size()) contents.resize(offset + bytes.size());
   std::copy(bytes.begin(), bytes.end(), contents.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+// Whether a write changes any byte of the sector of `at`. One that is written with what it has
+// stays as it is, however the power goes.
+bool changes_sector(const std::string& durable, const SimFile::Change& change, uint64_t at) {
+  constexpr uint64_t kSector = 512;
+  const uint64_t start = at / kSector * kSector;
+  const uint64_t first = std::max(start, change.offset);
+  const uint64_t last = std::min(start + kSector, change.offset + change.bytes.size());
+  if (last > durable.size()) return true;
+  const auto written = std::string_view(change.bytes).substr(first - change.offset, last - first);
+  return std::string_view(durable).substr(first, last - first) != written;
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -40,17 +53,13 @@ class SimHandle final : public File {
   Result<void> sync() override {
     TRY(disk_.step());
     if (disk_.on_sync) disk_.on_sync();
-    if (disk_.strikes(disk_.faults.sync_fails)) {
-      // Some of it got there, and the rest is not dirty any more: a second sync would find nothing.
-      std::erase_if(file_->pending, [&](const SimFile::Change& change) {
-        if (change.truncates || disk_.random_.percent(50)) return false;
-        overwrite(file_->durable, change.offset, change.bytes);
-        return true;
-      });
-      return Error{Code::unavailable, "input/output error"};
+    const bool fails = disk_.strikes(disk_.faults.sync_fails);
+    for (const SimFile::Change& change : std::exchange(file_->pending, {})) {
+      // After a failure what did not get there is not dirty any more: a second sync would find
+      // nothing to write, and succeed.
+      if (!fails || disk_.random_.percent(50)) SimDisk::apply(change, file_->durable);
     }
-    file_->pending.clear();
-    file_->durable = file_->now;
+    if (fails) return Error{Code::unavailable, "input/output error"};
     return {};
   }
 
@@ -153,6 +162,14 @@ Result<std::unique_ptr<FolderLock>> SimDisk::lock(const std::string& /*folder*/)
   return std::make_unique<FolderLock>();
 }
 
+void SimDisk::apply(const SimFile::Change& change, std::string& contents) {
+  if (change.truncates) {
+    contents.resize(change.offset);
+  } else {
+    overwrite(contents, change.offset, change.bytes);
+  }
+}
+
 void SimDisk::lose_power(SimFile& file) {
   for (const SimFile::Change& change : file.pending) {
     const uint64_t fate = random_.below(4);
@@ -167,8 +184,9 @@ void SimDisk::lose_power(SimFile& file) {
       const size_t from = random_.below(bytes.size());
       const size_t to = std::min(bytes.size(), from + random_.below(600));
       const char garbage = static_cast<char>(random_.below(256));
-      std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                bytes.begin() + static_cast<std::ptrdiff_t>(to), garbage);
+      for (size_t i = from; i < to; ++i) {
+        if (changes_sector(file.durable, change, change.offset + i)) bytes[i] = garbage;
+      }
     }
     overwrite(file.durable, change.offset, bytes);
   }

@@ -75,6 +75,7 @@ class SimDisk final : public Disk {
   Result<void> step() const;  // One call more: dies when its time has come.
   bool strikes(uint64_t percent) const { return percent > 0 && random_.percent(percent); }
   uint64_t used() const;
+  static void apply(const SimFile::Change& change, std::string& contents);
   void lose_power(SimFile& file);
 
   mutable Random random_;

@@ -63,6 +63,7 @@ class EngineWorld {
       choose_faults(style);
       this->step();
     }
+    if (testing::Test::HasFailure()) return 0;
     disk_.faults = {};
     crash();
     for (int step = 0; step < 10 && !testing::Test::HasFailure(); ++step) this->step();

@@ -86,11 +86,14 @@ Result<uint64_t> BlobFiles::end(const BlobEnd& end) {
     return Error{Code::not_found, "upload " + std::to_string(end.upload) + " of blob " + end.name +
                                       " is not complete: send it again from the start"};
   }
-  TRY(upload->to->sync());
-  TRY(disk_.sync_folder(folder_));
   const uint64_t file = upload->file;
+  Result<void> synced = upload->to->sync();
+  if (synced.ok()) synced = disk_.sync_folder(folder_);
   uploads_.erase(upload);
-  return file;
+  if (synced.ok()) return file;
+  // A second sync would succeed without writing what the first one could not.
+  remove(file);
+  return synced.error();
 }
 
 Result<std::string> BlobFiles::read(uint64_t file, uint64_t size, uint64_t offset,

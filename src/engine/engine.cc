@@ -27,6 +27,11 @@ Error wrong_version(std::string_view table, std::string_view key, uint64_t expec
                                       key, table, stored, expected)};
 }
 
+// Whatever the disk said: it is no fault of the caller, who may come again.
+Error cannot_write(const std::string& why) {
+  return {Code::full, "the store cannot write now: " + why};
+}
+
 std::string_view value_of(std::string_view payload) {
   const auto record = decode(payload);
   CHECK(record && std::holds_alternative<PutRecord>(*record));
@@ -103,13 +108,13 @@ Result<void> Engine::readable(Instant now) {
 Result<void> Engine::writable(Instant now) {
   if (!log_->broken()) return {};
   if (last_try_ != Instant::min() && now < last_try_ + kTryAgain) {
-    return Error{Code::full, "the store cannot write now: " + last_failure_};
+    return cannot_write(last_failure_);
   }
   last_try_ = now;
   auto resumed = log_->resume();
   if (!resumed.ok()) {
     last_failure_ = resumed.error().what;
-    return Error{Code::full, "the store cannot write now: " + last_failure_};
+    return cannot_write(last_failure_);
   }
   last_try_ = Instant::min();
   log::info("the store can write again folder={}", folder_);
@@ -407,8 +412,10 @@ Answer Engine::on(Scan&& request, Instant /*now*/) {
 
 Answer Engine::on(BlobPart&& request, Instant now) {
   TRY(writable(now));
-  TRY(blobs_.part(request, request.offset == 0 ? ++stamp_ : 0));
-  return Done{};
+  const auto taken = blobs_.part(request, request.offset == 0 ? ++stamp_ : 0);
+  if (taken.ok()) return Done{};
+  if (taken.error().code == Code::denied) return cannot_write(taken.error().what);
+  return taken.error();
 }
 
 Answer Engine::on(BlobEnd&& request, Instant now) {

@@ -201,6 +201,57 @@ TEST_F(EngineTest, ACutOffWriteIsCutAndIsNoDamage) {
   EXPECT_EQ(pull(10).size(), 1U);
 }
 
+// A sync that failed leaves bytes which everyone can read and nobody will write.
+TEST_F(EngineTest, WhatARestartReadBackIsDurableEvenIfItsSyncHadFailed) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SimDisk disk(seed);
+    auto engine = Engine::open(disk, "/s", kStart).value();
+    EXPECT_TRUE(std::holds_alternative<Committed>(
+        engine->handle(Commit{0, {Put{"t", "k", std::string(2'000, 'v'), 0}}}, kStart)));
+    disk.faults.sync_fails = 100;
+    const auto committed = engine->commit(kStart);
+    ASSERT_FALSE(committed.ok());
+    EXPECT_EQ(committed.error().code, Code::unavailable);
+    disk.faults = {};
+    const auto die_and_open = [&](bool power_was_lost) {
+      disk.die();
+      engine.reset();
+      disk.revive(power_was_lost);
+      auto opened = Engine::open(disk, "/s", kStart);
+      ASSERT_TRUE(opened.ok()) << opened.error().what;
+      engine = std::move(opened).value();
+    };
+    const auto version = [&] {
+      return std::get<Rows>(engine->handle(Get{"t", {"k"}}, kStart)).rows.at(0).version;
+    };
+    die_and_open(false);
+    ASSERT_TRUE(engine);
+    ASSERT_NE(version(), 0U) << "it may have happened, and a process that is killed loses nothing";
+    engine->handle(Commit{0, {Put{"t", "other", "v", 0}}}, kStart);
+    ASSERT_TRUE(engine->commit(kStart).ok());
+    die_and_open(true);
+    ASSERT_TRUE(engine);
+    EXPECT_NE(version(), 0U);
+  }
+}
+
+TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
+  open();
+  ask(BlobPart{1, 0, "bytes"});
+  disk_.faults.sync_fails = 100;
+  EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::unavailable);
+  disk_.faults = {};
+  EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::not_found);
+  ask(BlobPart{1, 0, "bytes"});
+  EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{1, "blob", 5})));
+}
+
+TEST_F(EngineTest, ADiskThatRefusesAFileIsNoRefusalOfTheCaller) {
+  open();
+  disk_.faults.create_fails = 100;
+  EXPECT_EQ(std::get<Error>(ask(BlobPart{1, 0, "bytes"})).code, Code::full);
+}
+
 TEST_F(EngineTest, AMissingSegmentIsNamed) {
   open();
   fill();

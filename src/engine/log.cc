@@ -70,8 +70,13 @@ Result<void> Log::recover(const VisitRecord& visit) {
     TRY(add_segment());
   } else {
     // What a killed process wrote may be in nobody's disk yet, and it has just been read as true.
+    // After a sync that failed the system even takes it for written: so it is written again.
     Segment& last = segments_.rbegin()->second;
     TRY(last.file->truncate(last.end));
+    const uint64_t sure = newest() == mark.segment ? mark.end : 0;
+    std::string doubtful(last.end - sure, '\0');
+    doubtful.resize(TRY(last.file->read(sure, doubtful)));
+    TRY(last.file->write(sure, doubtful));
     TRY(last.file->sync());
     TRY(disk_.sync_folder(folder_ + "/log"));
     room_end_ = last.end;

@@ -148,11 +148,17 @@ void Hub::touch(const std::string& queue) {
   if (queues_.contains(queue)) touched_.insert(queue);
 }
 
+// The core could not say or hand out what is ready, but soon may.
+void Hub::look_again(const std::string& queue, Instant now) {
+  touched_.insert(queue);
+  retry_at_ = now + kRetry;
+}
+
 void Hub::serve(const std::string& queue, Instant now) {
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return;
   const Answer depth = core_.handle(AskDepth{queue}, now);
-  if (!std::holds_alternative<Depth>(depth)) return;
+  if (!std::holds_alternative<Depth>(depth)) return look_again(queue, now);
   uint64_t ready = std::get<Depth>(depth).ready;
   const std::vector<uint64_t> waiting(
       found->second.begin(),
@@ -167,6 +173,8 @@ void Hub::serve(const std::string& queue, Instant now) {
     if (const auto* taken = std::get_if<Deliveries>(&answer)) {
       if (taken->deliveries.empty()) return;
       ready -= std::min<uint64_t>(ready, taken->deliveries.size());
+    } else {
+      look_again(queue, now);
     }
     const Waiter waiter = take(number);
     stage(waiter.session, waiter.id, std::move(answer));
@@ -188,10 +196,8 @@ void Hub::fail_all(const Error& error) {
 }
 
 std::vector<Reply> Hub::turn(Instant now) {
-  const std::optional<Instant> expiry = core_.next_expiry();
-  if (expiry && *expiry <= now) {
-    for (const std::string& queue : core_.expire(now)) touch(queue);
-  }
+  // Also when no lease ends now: a request of this turn may have given messages back already.
+  for (const std::string& queue : core_.expire(now)) touch(queue);
   for (const std::string& queue : std::exchange(touched_, {})) serve(queue, now);
   end_waits(now);
   if (const Result<void> committed = core_.commit(now); !committed.ok()) {

@@ -84,6 +84,7 @@ class Hub {
   void serve(const std::string& queue, Instant now);
   void end_waits(Instant now);
   void touch(const std::string& queue);
+  void look_again(const std::string& queue, Instant now);
   void fail_all(const Error& error);
 
   Core& core_;
@@ -98,7 +99,7 @@ class Hub {
   absl::btree_set<std::pair<Instant, uint64_t>> deadlines_;
   absl::btree_set<std::string> touched_;  // Queues with waiters where messages may be ready.
 
-  Instant retry_at_ = Instant::min();  // After a commit that failed: not at once again.
+  Instant retry_at_ = Instant::min();  // After a failure of the core: not at once again.
   std::vector<Reply> staged_;
   size_t staged_bytes_ = 0;
 };

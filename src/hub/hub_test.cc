@@ -20,6 +20,8 @@ class FailingCore final : public Core {
  public:
   Answer handle(Request&& request, Instant now) override {
     ++handled;
+    if (refusing && std::holds_alternative<Pull>(request)) return *refusing;
+    if (silent && std::holds_alternative<AskDepth>(request)) return *silent;
     steps_.push_back([request, now](Core& core) { core.handle(Request(request), now); });
     return below_->handle(std::move(request), now);
   }
@@ -42,6 +44,8 @@ class FailingCore final : public Core {
   std::optional<Instant> next_expiry() const override { return below_->next_expiry(); }
 
   std::optional<Error> failing;
+  std::optional<Error> refusing;  // Of pulls.
+  std::optional<Error> silent;    // About depths.
   int commits = 0;
   int handled = 0;
 
@@ -146,6 +150,47 @@ TEST_F(HubTest, AWaitingPullIsWokenByALeaseThatEnds) {
   EXPECT_EQ(*hub_.next_wake(), now_ + Millis(500));
   now_ = *hub_.next_wake();
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
+}
+
+TEST_F(HubTest, AWaitingPullIsWokenByALeaseWhoseEndAnotherRequestFound) {
+  push(1, "q", 1);
+  ask(1, 1, Pull{"q", 1, Millis(500), Millis(0)});
+  EXPECT_EQ(taken(turn().at(1)).size(), 1U);
+  pull(2, 2, "q");
+  EXPECT_TRUE(turn().empty());
+  now_ += Millis(501);
+  ask(3, 3, AskDepth{"q"});
+  EXPECT_EQ(taken(turn().at(2)).size(), 1U);
+}
+
+TEST_F(HubTest, PullsWaitOnWhileTheCoreCannotHandOutAndAreServedWhenItCan) {
+  pull(1, 1, "q");
+  pull(2, 2, "q");
+  EXPECT_TRUE(turn().empty());
+  push(3, "q", 1);
+  core_.refusing = Error{Code::full, "no space left"};
+  const auto answers = turn();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(code(answers.at(1)), Code::full);
+  ASSERT_TRUE(hub_.next_wake());
+  EXPECT_LE(*hub_.next_wake(), now_ + Millis(100));
+  core_.refusing.reset();
+  now_ = *hub_.next_wake();
+  EXPECT_EQ(taken(turn().at(2)).size(), 1U);
+}
+
+TEST_F(HubTest, PullsWaitOnWhileTheCoreCannotSayWhatIsReady) {
+  pull(1, 1, "q");
+  EXPECT_TRUE(turn().empty());
+  push(2, "q", 1);
+  core_.silent = Error{Code::unavailable, "the disk hesitates"};
+  EXPECT_TRUE(turn().empty());
+  EXPECT_TRUE(turn().empty());
+  ASSERT_TRUE(hub_.next_wake());
+  EXPECT_LE(*hub_.next_wake(), now_ + Millis(100));
+  core_.silent.reset();
+  now_ = *hub_.next_wake();
+  EXPECT_EQ(taken(turn().at(1)).size(), 1U);
 }
 
 TEST_F(HubTest, APullThatWaitedLongEnoughGetsNothing) {

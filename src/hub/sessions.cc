@@ -35,7 +35,7 @@ Result<void> Sessions::received(PeerId peer, std::string_view bytes, Instant now
     }
     if (session.kept.empty()) {
       keeping_.push_back(peer);
-      server_.pause(peer, true);
+      peers_.pause(peer, true);
     }
     session.kept.push_back(std::move(asked));
   }
@@ -57,17 +57,17 @@ Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view fra
   }
   session.greeted = true;
   session.reader.set_limit(kFrameMax);
-  server_.greeted(peer);
+  peers_.greeted(peer);
   hub_.opened(peer, scopes.value());
-  codec_.encode_greeting(Welcome{"dunlin " DUNLIN_VERSION}, *server_.outgoing(peer));
+  codec_.encode_greeting(Welcome{"dunlin " DUNLIN_VERSION}, *peers_.outgoing(peer));
   return {};
 }
 
 void Sessions::refuse(PeerId peer, Session& session, Refused refused) {
-  log::warning("connection refused peer={} reason={}", server_.name_of(peer), refused.what);
+  log::warning("connection refused peer={} reason={}", peers_.name_of(peer), refused.what);
   session.refused = true;
-  codec_.encode_greeting(std::move(refused), *server_.outgoing(peer));
-  server_.finish(peer);
+  codec_.encode_greeting(std::move(refused), *peers_.outgoing(peer));
+  peers_.finish(peer);
 }
 
 Result<void> Sessions::closed(PeerId peer) {
@@ -82,14 +82,14 @@ Result<void> Sessions::closed(PeerId peer) {
 
 std::optional<Instant> Sessions::turn(Instant now) {
   for (const Reply& reply : hub_.turn(now)) {
-    std::string* out = server_.outgoing(reply.session);
+    std::string* out = peers_.outgoing(reply.session);
     if (out) codec_.encode_answer(reply.id, reply.answer, *out);
   }
   std::optional<Instant> wake = hub_.next_wake();
   std::erase_if(keeping_, [&](PeerId peer) {
     Session& session = sessions_.at(peer);
     if (ask_kept(peer, session, now)) wake = now;
-    if (session.kept.empty()) server_.pause(peer, false);
+    if (session.kept.empty()) peers_.pause(peer, false);
     return session.kept.empty();
   });
   return wake;
@@ -103,7 +103,7 @@ void Sessions::stopping() {
 // Says whether it asked anything.
 bool Sessions::ask_kept(PeerId peer, Session& session, Instant now) {
   bool asked = false;
-  while (!session.kept.empty() && !server_.clogged(peer) && !hub_.busy(peer)) {
+  while (!session.kept.empty() && !peers_.clogged(peer) && !hub_.busy(peer)) {
     NumberedRequest next = std::move(session.kept.front());
     session.kept.pop_front();
     hub_.request(peer, next.id, std::move(next.request), now);

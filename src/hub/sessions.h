@@ -20,14 +20,17 @@ namespace dunlin {
 class Sessions final : public Service {
  public:
   // All must outlive it.
-  Sessions(Server& server, Core& core, const Clock& clock, std::string admin_token)
-      : server_(server), clock_(clock), admin_token_(std::move(admin_token)), hub_(core) {}
+  Sessions(Peers& peers, Core& core, const Clock& clock, std::string admin_token,
+           HubLimits limits = {})
+      : peers_(peers), clock_(clock), admin_token_(std::move(admin_token)), hub_(core, limits) {}
 
   void opened(PeerId peer, bool crowded) override;
   Result<void> received(PeerId peer, std::string_view bytes, Instant now) override;
   Result<void> closed(PeerId peer) override;
   std::optional<Instant> turn(Instant now) override;
   void stopping() override;
+
+  size_t waiting() const { return hub_.waiting(); }  // Pulls.
 
  private:
   struct Session {
@@ -43,7 +46,7 @@ class Sessions final : public Service {
   void refuse(PeerId peer, Session& session, Refused refused);
   bool ask_kept(PeerId peer, Session& session, Instant now);
 
-  Server& server_;
+  Peers& peers_;
   const Clock& clock_;
   const std::string admin_token_;
   Hub hub_;

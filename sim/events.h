@@ -1,0 +1,43 @@
+// The time of a simulated world: what is to happen, by when and then by who asked first. Nothing
+// happens in between, so a run is a function of its seed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/env.h"
+
+namespace dunlin {
+
+class Events final : public Clock {
+ public:
+  using Action = std::function<void()>;
+
+  Instant now() const override { return now_; }
+  WallTime wall() const override { return WallTime(now_.time_since_epoch()); }
+
+  void at(Instant when, Action action) {
+    queue_.emplace(std::pair(std::max(when, now_), ++sequence_), std::move(action));
+  }
+  void after(Millis delay, Action action) { at(now_ + delay, std::move(action)); }
+
+  // Lets the next thing happen. False if there is none until then: then it is then.
+  bool step(Instant until) {
+    if (queue_.empty() || queue_.begin()->first.first > until) {
+      now_ = std::max(now_, until);
+      return false;
+    }
+    auto next = queue_.extract(queue_.begin());
+    now_ = next.key().first;
+    next.mapped()();
+    return true;
+  }
+
+ private:
+  Instant now_ = Instant(Millis(1'000));
+  uint64_t sequence_ = 0;
+  std::map<std::pair<Instant, uint64_t>, Action> queue_;
+};
+
+}  // namespace dunlin
