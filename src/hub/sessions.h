@@ -20,7 +20,7 @@ namespace dunlin {
 class Sessions final : public Service {
  public:
   // All must outlive it.
-  Sessions(Server& server, Core& core, const Clock& clock, std::string admin_token)
+  Sessions(Peers& server, Core& core, const Clock& clock, std::string admin_token)
       : server_(server), clock_(clock), admin_token_(std::move(admin_token)), hub_(core) {}
 
   void opened(PeerId peer, bool crowded) override;
@@ -43,7 +43,7 @@ class Sessions final : public Service {
   void refuse(PeerId peer, Session& session, Refused refused);
   bool ask_kept(PeerId peer, Session& session, Instant now);
 
-  Server& server_;
+  Peers& server_;
   const Clock& clock_;
   const std::string admin_token_;
   Hub hub_;

@@ -55,11 +55,25 @@ class Service {
   virtual void stopping() = 0;
 };
 
-class Server {
+// What a Service may ask for its peers: of a Server, or of a test without sockets.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+
+  // What waits to go out to a peer, to append to; nothing if the peer is gone.
+  virtual std::string* outgoing(PeerId peer) = 0;
+  virtual void greeted(PeerId peer) = 0;
+  virtual void pause(PeerId peer, bool paused) = 0;  // While paused nothing is received from it.
+  virtual bool clogged(PeerId peer) const = 0;       // It has more than unsent_max to take.
+  virtual void finish(PeerId peer) = 0;  // Receives no more; closed when all has gone out.
+  virtual std::string name_of(PeerId peer) const = 0;
+};
+
+class Server final : public Peers {
  public:
   // Speaks TLS if there is a context, which must outlive it, as must the clock.
   Server(const Clock& clock, const TlsContext* tls, ServerLimits limits = {});
-  ~Server();
+  ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -75,15 +89,12 @@ class Server {
   // Such a signal is a stop(); a second one has its usual effect.
   void stop_on(const std::vector<int>& signals);
 
-  // For the Service.
-
-  // What waits to go out to a peer, to append to; nothing if the peer is gone.
-  std::string* outgoing(PeerId peer);
-  void greeted(PeerId peer);
-  void pause(PeerId peer, bool paused);  // While paused nothing is received from it.
-  bool clogged(PeerId peer) const;       // It has more than unsent_max to take.
-  void finish(PeerId peer);              // Receives no more; closed when all has gone out.
-  std::string name_of(PeerId peer) const;
+  std::string* outgoing(PeerId peer) override;
+  void greeted(PeerId peer) override;
+  void pause(PeerId peer, bool paused) override;
+  bool clogged(PeerId peer) const override;
+  void finish(PeerId peer) override;
+  std::string name_of(PeerId peer) const override;
 
  private:
   class Loop;
