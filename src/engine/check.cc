@@ -1,6 +1,7 @@
 #include "engine/check.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 #include "engine/blob_files.h"
@@ -45,25 +46,37 @@ class Checker {
       if (number && *number >= mark_.oldest) numbers_.push_back(*number);
     }
     std::ranges::sort(numbers_);
-    const uint32_t first = mark_.segment != 0 || numbers_.empty() ? mark_.oldest : numbers_.front();
-    const uint32_t last = std::max(mark_.segment, numbers_.empty() ? 0 : numbers_.back());
-    for (uint32_t number = first; number <= last; ++number) {
-      if (std::ranges::binary_search(numbers_, number)) continue;
-      found(segment_path(folder_, number), 0, "the segment is missing");
-    }
+    uint32_t next = mark_.segment != 0 || numbers_.empty() ? mark_.oldest : numbers_.front();
     for (const uint32_t number : numbers_) {
-      const auto file = TRY(disk_.open_to_read(segment_path(folder_, number)));
-      std::string head(kSegmentHead, '\0');
-      head.resize(TRY(file->read(0, head)));
-      auto header = decode_header(head);
-      if (header.ok() && header.value().number == number) {
-        headers_.emplace(number, header.value());
-      } else if (number == numbers_.back() && number > mark_.segment) {
-        report_.torn_bytes += TRY(file->size());  // It was being made.
-      } else {
-        found(segment_path(folder_, number), 0,
-              header.ok() ? "it is another segment" : header.error().what);
-      }
+      expect_no_gap(next, number);
+      next = number + 1;
+    }
+    expect_no_gap(next, mark_.segment + 1);
+    for (const uint32_t number : numbers_) TRY(read_header(number));
+    return {};
+  }
+
+  // Of the segments from `next` on, `number` is the first that is there.
+  void expect_no_gap(uint32_t next, uint32_t number) {
+    if (next >= number) return;
+    found(segment_path(folder_, next), 0,
+          number - next == 1 ? "the segment is missing"
+                             : fmt::format("{} segments are missing from here on", number - next));
+  }
+
+  Result<void> read_header(uint32_t number) {
+    const auto file = TRY(disk_.open_to_read(segment_path(folder_, number)));
+    std::string head(kSegmentHead, '\0');
+    head.resize(TRY(file->read(0, head)));
+    const auto header = decode_header(head);
+    if (header.ok() && header.value().number == number) {
+      headers_.emplace(number, header.value());
+    } else if (number == numbers_.back() && number > mark_.segment &&
+               was_being_made(TRY(read_file(*file)))) {
+      report_.torn_bytes += TRY(file->size());
+    } else {
+      found(segment_path(folder_, number), 0,
+            header.ok() ? "it is another segment" : header.error().what);
     }
     return {};
   }
@@ -83,17 +96,24 @@ class Checker {
                     .segment = number};
     const auto next = headers_.find(number + 1);
     if (next != headers_.end()) rules.end = next->second.previous_end;
+    const auto follows = std::exchange(next_batch_, {});
+    if (follows && headers_.contains(number - 1) && *follows != rules.next_batch) {
+      found(rules.path, 0, "its first batch does not follow the segment before it");
+    }
     while (true) {
       const Scanned scanned = scan_segment(bytes, rules, [&](const Record& record, Position at) {
         ++report_.records;
-        replay_.apply(record, at);
+        return replay_.apply(record, at);
       });
       report_.batches += scanned.next_batch - rules.next_batch;
       report_.torn_bytes += scanned.torn;
-      if (!scanned.damage) return {};
+      if (!scanned.damage) {
+        next_batch_ = scanned.next_batch;
+        return {};
+      }
       report_.damages.push_back(*scanned.damage);
       const auto resume = find_batch(bytes, scanned.damage->offset + 1, scanned.next_batch);
-      if (!resume) return {};
+      if (!resume || (rules.end && *resume >= *rules.end)) return {};
       rules.start = *resume;
       rules.next_batch = scanned.next_batch;
       rules.batch_may_jump = true;
@@ -128,6 +148,7 @@ class Checker {
   Mark mark_;
   std::vector<uint32_t> numbers_;
   std::map<uint32_t, SegmentHeader> headers_;
+  std::optional<uint64_t> next_batch_;  // After the last segment, if that was read to its end.
   Index index_;
   Replay replay_{index_, Instant()};
 };

@@ -70,8 +70,9 @@ Result<std::unique_ptr<Engine>> Engine::open(Disk& disk, const std::string& fold
   TRY(disk.make_folder(folder));
   engine->lock_ = TRY(disk.lock(folder));
   Replay replay(*engine->index_, now);
-  engine->log_ = TRY(Log::open(
-      disk, folder, options, [&](const Record& record, Position at) { replay.apply(record, at); }));
+  engine->log_ = TRY(Log::open(disk, folder, options, [&](const Record& record, Position at) {
+    return replay.apply(record, at);
+  }));
   engine->stamp_ = std::max(replay.stamp(), engine->log_->stamp());
   absl::flat_hash_set<uint64_t> used;
   for (const auto& [name, blob] : engine->index_->blobs()) used.insert(blob.file);
@@ -94,7 +95,8 @@ Result<void> Engine::readable(Instant now) {
   last_try_ = now;
   auto fresh = std::make_unique<Index>();
   Replay replay(*fresh, now);
-  auto read = log_->replay([&](const Record& record, Position at) { replay.apply(record, at); });
+  auto read =
+      log_->replay([&](const Record& record, Position at) { return replay.apply(record, at); });
   if (!read.ok()) {
     last_failure_ = read.error().what;
     return Error{Code::unavailable, last_failure_};

@@ -263,6 +263,45 @@ TEST_F(EngineTest, AMissingSegmentIsNamed) {
   EXPECT_EQ(check_store(disk_, "/s").value().damages.at(0).file, "/s/log/00000002.seg");
 }
 
+TEST_F(EngineTest, AFarSegmentIsNamedOnce) {
+  open();
+  fill();
+  engine_.reset();
+  const auto far = disk_.create("/s/log/900000000.seg").value();
+  ASSERT_TRUE(far->write(0, encode(SegmentHeader{.number = 900'000'000, .first_batch = 1})).ok());
+  const auto opened = Engine::open(disk_, "/s", kStart, options_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, Code::corrupt);
+  const auto report = check_store(disk_, "/s");
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report.value().damages.size(), 1U);
+  EXPECT_NE(report.value().damages[0].what.find("segments are missing"), std::string::npos);
+}
+
+TEST_F(EngineTest, ACheckFindsEveryHeaderThatWouldKeepTheStoreFromOpening) {
+  open();
+  fill();
+  engine_.reset();
+  const auto segments = disk_.list("/s/log").value();
+  ASSERT_GE(segments.size(), 2U);
+  const std::string last = "/s/log/" + segments.back();
+  const SegmentHeader right = decode_header(disk_.bytes(last)).value();
+  SegmentHeader gap = right;
+  ++gap.first_batch;
+  SegmentHeader early = right;
+  early.previous_end = 0;
+  SegmentHeader other = right;
+  ++other.number;
+  for (const SegmentHeader& wrong : {gap, early, other}) {
+    disk_.bytes(last).replace(0, kSegmentHead, encode(wrong));
+    EXPECT_FALSE(check_store(disk_, "/s").value().damages.empty());
+    EXPECT_FALSE(Engine::open(disk_, "/s", kStart, options_).ok());
+  }
+  disk_.bytes(last).replace(0, kSegmentHead, encode(right));
+  EXPECT_TRUE(check_store(disk_, "/s").value().damages.empty());
+  open();
+}
+
 TEST_F(EngineTest, AnEmptyFolderIsNoStoreToCheck) {
   const auto report = check_store(disk_, "/nothing");
   ASSERT_FALSE(report.ok());

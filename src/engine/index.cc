@@ -150,34 +150,29 @@ void Index::remove(Item& item) {
 Item* Index::first_to_expire() const { return leased_.empty() ? nullptr : leased_.begin()->second; }
 
 uint64_t Index::live_bytes(uint32_t segment) const {
-  if (segment < first_segment_ || segment - first_segment_ >= live_by_segment_.size()) return 0;
-  return live_by_segment_[segment - first_segment_];
+  const auto found = live_by_segment_.find(segment);
+  return found == live_by_segment_.end() ? 0 : found->second;
 }
 
 void Index::forget_segments_before(uint32_t segment) {
-  while (first_segment_ < segment && !live_by_segment_.empty()) {
-    CHECK(live_by_segment_.front() == 0);
-    live_by_segment_.pop_front();
-    ++first_segment_;
+  while (!live_by_segment_.empty() && live_by_segment_.begin()->first < segment) {
+    CHECK(live_by_segment_.begin()->second == 0);
+    live_by_segment_.erase(live_by_segment_.begin());
   }
 }
 
 void Index::count(Position at) {
-  if (live_by_segment_.empty()) first_segment_ = at.segment;
-  CHECK(at.segment >= first_segment_);
-  const size_t slot = at.segment - first_segment_;
-  if (slot >= live_by_segment_.size()) live_by_segment_.resize(slot + 1);
-  live_by_segment_[slot] += at.size;
+  live_by_segment_[at.segment] += at.size;
   live_bytes_ += at.size;
 }
 
 void Index::discount(Position at) {
-  live_by_segment_[at.segment - first_segment_] -= at.size;
+  live_by_segment_[at.segment] -= at.size;
   live_bytes_ -= at.size;
 }
 
-void Replay::apply(const Record& record, Position at) {
-  std::visit([&](const auto& each) { on(each, at); }, record);
+bool Replay::apply(const Record& record, Position at) {
+  return std::visit([&](const auto& each) { return on(each, at); }, record);
 }
 
 // Numbers of messages that are finished by now belong to segments that were dropped.
@@ -189,20 +184,33 @@ void Replay::each(const Numbers& numbers, Act act) {
   });
 }
 
-void Replay::on(const BatchRecord& record, Position /*at*/) { saw(record.stamp); }
+bool Replay::on(const BatchRecord& record, Position /*at*/) {
+  saw(record.stamp);
+  return true;
+}
 
-void Replay::on(const PutRecord& record, Position at) {
+bool Replay::on(const PutRecord& record, Position at) {
   saw(record.version);
   index_.put_row(record.table, record.key, {.at = at, .version = record.version});
+  return true;
 }
 
-void Replay::on(const EraseRecord& record, Position /*at*/) {
+bool Replay::on(const EraseRecord& record, Position /*at*/) {
   index_.erase_row(record.table, record.key);
+  return true;
 }
 
-void Replay::on(const PushRecord& record, Position at) {
-  saw(std::max(record.number, record.token));
+bool Replay::on(const PushRecord& record, Position at) {
   Item* item = index_.item(record.queue, record.id);
+  const auto numbered = by_number_.find(record.number);
+  if (numbered != by_number_.end() && numbered->second != item) return false;
+  if (item != nullptr && item->number != record.number) {
+    // Its end was among records that are lost; this is the next one of that id.
+    by_number_.erase(item->number);
+    index_.remove(*item);
+    item = nullptr;
+  }
+  saw(std::max(record.number, record.token));
   if (item == nullptr) {
     item = &index_.add(record.queue, record.id, record.number, at);
     by_number_.emplace(record.number, item);
@@ -217,30 +225,38 @@ void Replay::on(const PushRecord& record, Position at) {
   }
   item->attempts = static_cast<uint32_t>(record.attempts);
   item->token = record.token;
+  return true;
 }
 
-void Replay::on(const LeaseRecord& record, Position /*at*/) {
+bool Replay::on(const LeaseRecord& record, Position /*at*/) {
   saw(record.token);
   each(record.numbers,
        [&](Item& item) { index_.lease(item, record.token, Millis(record.hold_ms), now_); });
+  return true;
 }
 
-void Replay::on(const RenewRecord& record, Position /*at*/) {
+bool Replay::on(const RenewRecord& record, Position /*at*/) {
   each(record.numbers, [&](Item& item) { index_.renew(item, Millis(record.hold_ms), now_); });
+  return true;
 }
 
-void Replay::on(const FinishRecord& record, Position /*at*/) {
+bool Replay::on(const FinishRecord& record, Position /*at*/) {
   each(record.numbers, [&](Item& item) {
     by_number_.erase(item.number);
     index_.remove(item);
   });
+  return true;
 }
 
-void Replay::on(const BlobRecord& record, Position at) {
+bool Replay::on(const BlobRecord& record, Position at) {
   saw(record.file);
   index_.put_blob(record.name, {.at = at, .file = record.file, .size = record.size});
+  return true;
 }
 
-void Replay::on(const BlobEraseRecord& record, Position /*at*/) { index_.erase_blob(record.name); }
+bool Replay::on(const BlobEraseRecord& record, Position /*at*/) {
+  index_.erase_blob(record.name);
+  return true;
+}
 
 }  // namespace dunlin

@@ -10,7 +10,6 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/strings/string_view.h>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -118,8 +117,7 @@ class Index {
   absl::btree_map<std::string, std::unique_ptr<QueueState>, std::less<>> queues_;
   absl::btree_map<Deadline, Item*> leased_;
   uint64_t live_bytes_ = 0;
-  uint32_t first_segment_ = 0;
-  std::deque<uint64_t> live_by_segment_;  // From first_segment_ on.
+  absl::btree_map<uint32_t, uint64_t> live_by_segment_;
 };
 
 // Turns records back into an index. Leases last their whole hold again, counted from `now`.
@@ -127,21 +125,22 @@ class Replay {
  public:
   Replay(Index& index, Instant now) : index_(index), now_(now) {}
 
-  void apply(const Record& record, Position at);
+  // False, and nothing changed, if the record cannot be true after those before it.
+  bool apply(const Record& record, Position at);
 
   // The largest version, number, token or file that was seen.
   uint64_t stamp() const { return stamp_; }
 
  private:
-  void on(const BatchRecord& record, Position at);
-  void on(const PutRecord& record, Position at);
-  void on(const EraseRecord& record, Position at);
-  void on(const PushRecord& record, Position at);
-  void on(const LeaseRecord& record, Position at);
-  void on(const RenewRecord& record, Position at);
-  void on(const FinishRecord& record, Position at);
-  void on(const BlobRecord& record, Position at);
-  void on(const BlobEraseRecord& record, Position at);
+  bool on(const BatchRecord& record, Position at);
+  bool on(const PutRecord& record, Position at);
+  bool on(const EraseRecord& record, Position at);
+  bool on(const PushRecord& record, Position at);
+  bool on(const LeaseRecord& record, Position at);
+  bool on(const RenewRecord& record, Position at);
+  bool on(const FinishRecord& record, Position at);
+  bool on(const BlobRecord& record, Position at);
+  bool on(const BlobEraseRecord& record, Position at);
   void saw(uint64_t stamp) { stamp_ = std::max(stamp_, stamp); }
   template <typename Act>
   void each(const Numbers& numbers, Act act);

@@ -112,8 +112,7 @@ Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
     auto header = decode_header(bytes);
     if (!header.ok() && header.error().code == Code::unsupported) return header.error();
     if (!header.ok() || header.value().number != number) {
-      // A crash while the segment was made leaves one without batches at the very end.
-      if (number != numbers.back() || number <= mark.segment || find_batch(bytes, 0, 0)) {
+      if (number != numbers.back() || number <= mark.segment || !was_being_made(bytes)) {
         return to_error({path, 0, header.ok() ? "it is another segment" : header.error().what});
       }
       TRY(disk_.remove(path));

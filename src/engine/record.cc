@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/crc32c.h"
+#include "store/store.h"
 
 namespace dunlin {
 namespace {
@@ -33,6 +34,46 @@ void append_numbers(std::string& out, std::span<const uint64_t> numbers) {
     last = number;
   }
 }
+
+bool is_sized(std::string_view text, size_t max) { return !text.empty() && text.size() <= max; }
+bool is_count(uint64_t number) { return number > 0 && number <= kCountMax; }
+bool is_hold(uint64_t ms) { return ms <= static_cast<uint64_t>(kHoldMax.count()); }
+bool is_list(const Numbers& numbers) {
+  return numbers.each([](uint64_t /*number*/) {});
+}
+
+// Whether the engine could have written it. A checksum says only that someone did.
+struct IsOurs {
+  bool operator()(const BatchRecord& batch) const {
+    return is_count(batch.number) && batch.stamp <= kCountMax;
+  }
+  bool operator()(const PutRecord& put) const {
+    return is_sized(put.table, kNameMax) && is_sized(put.key, kKeyMax) && is_count(put.version) &&
+           put.value.size() <= kValueMax;
+  }
+  bool operator()(const EraseRecord& erase) const {
+    return is_sized(erase.table, kNameMax) && is_sized(erase.key, kKeyMax);
+  }
+  bool operator()(const PushRecord& push) const {
+    return is_sized(push.queue, kNameMax) && is_sized(push.id, kIdMax) && is_count(push.number) &&
+           push.attempts <= UINT32_MAX && push.token <= kCountMax && is_hold(push.hold_ms) &&
+           push.body.size() <= kValueMax;
+  }
+  bool operator()(const LeaseRecord& lease) const {
+    return is_sized(lease.queue, kNameMax) && is_count(lease.token) && is_hold(lease.hold_ms) &&
+           is_list(lease.numbers);
+  }
+  bool operator()(const RenewRecord& renew) const {
+    return is_sized(renew.queue, kNameMax) && is_hold(renew.hold_ms) && is_list(renew.numbers);
+  }
+  bool operator()(const FinishRecord& finish) const {
+    return is_sized(finish.queue, kNameMax) && is_list(finish.numbers);
+  }
+  bool operator()(const BlobRecord& blob) const {
+    return is_sized(blob.name, kKeyMax) && blob.file <= kCountMax && blob.size <= kBlobMax;
+  }
+  bool operator()(const BlobEraseRecord& erase) const { return is_sized(erase.name, kKeyMax); }
+};
 
 std::optional<Record> decode_batch(ByteReader& in) {
   for (const char expected : kBatchMagic) {
@@ -187,7 +228,7 @@ std::optional<Record> decode(std::string_view payload) {
   ByteReader in(payload);
   const uint8_t kind = in.fixed<uint8_t>() & ~kGroupEnd;
   std::optional<Record> record = decode_kind(kind, in);
-  if (!in.ok() || !in.empty()) return {};
+  if (!record || !in.ok() || !in.empty() || !std::visit(IsOurs(), *record)) return {};
   return record;
 }
 

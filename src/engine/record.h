@@ -17,6 +17,9 @@ inline constexpr size_t kRecordHead = 8;         // Checksum and size.
 inline constexpr size_t kRecordMax = 512 << 10;  // Of a payload.
 inline constexpr uint8_t kGroupEnd = 0x80;
 
+// Nothing that the engine counts gets this far: batches, versions, message numbers, tokens, files.
+inline constexpr uint64_t kCountMax = uint64_t{1} << 62;
+
 // Where a record stands. Every record has one; what is not on disk yet has it already.
 struct Position {
   uint32_t segment = 0;
@@ -30,7 +33,8 @@ class Numbers {
  public:
   explicit Numbers(std::string_view encoded) : encoded_(encoded) {}
 
-  // Calls visit(number) for each; false if the bytes make no sense.
+  // Calls visit(number) for each; false if the bytes make no sense, which those of a decoded record
+  // never do.
   template <typename Visit>
   bool each(Visit visit) const;
 
@@ -103,7 +107,8 @@ void encode(const LeaseRecord& record, std::span<const uint64_t> numbers, std::s
 void encode(const RenewRecord& record, std::span<const uint64_t> numbers, std::string& out);
 void encode(const FinishRecord& record, std::span<const uint64_t> numbers, std::string& out);
 
-// Views into `payload`. Nothing if it is not a record of ours.
+// Views into `payload`. Nothing if it is not a record of ours: every field is within the bounds
+// that the engine keeps.
 std::optional<Record> decode(std::string_view payload);
 
 // One framed record at the start of `bytes`.
@@ -134,6 +139,7 @@ bool Numbers::each(Visit visit) const {
       step |= uint64_t{byte & 0x7fU} << shift;
       if (byte < 0x80) break;
     }
+    if (step > kCountMax - last) return false;
     last += step;
     visit(last);
   }

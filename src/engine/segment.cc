@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kSegmentMagic = "DUNLINLG";
 constexpr std::string_view kMarkMagic = "DUNLINMK";
 constexpr uint32_t kVersion = 1;
+constexpr const char* kNameFormat = "{:08}.seg";
 constexpr size_t kMarkSize = 48;
 constexpr uint64_t kMarkStep = 512;  // The two copies stand in sectors of their own.
 
@@ -33,6 +34,7 @@ class Scanner {
     size_t at = rules_.start;
     const size_t end = rules_.end.value_or(bytes_.size());
     if (end > bytes_.size()) return stop(bytes_.size(), "the file is cut short");
+    if (end < at) return stop(at, "the segment after it says that it ends before it begins");
     size_t group = at;
     while (at < end) {
       const auto framed = read_frame(bytes_.substr(at, end - at));
@@ -40,7 +42,7 @@ class Scanner {
       const auto record = decode(framed->payload);
       if (!record) return stop(at, "the record here is of no kind that this version knows");
       if (const auto* batch = std::get_if<BatchRecord>(&*record)) {
-        if (group != at) return stop(at, "a batch begins inside a group");
+        if (group != at || !framed->ends_group()) return stop(at, "a batch begins inside a group");
         const bool jumps = rules_.batch_may_jump && at == rules_.start;
         if (batch->number != scanned_.next_batch && !jumps) {
           return stop(at, fmt::format("batch {} stands where batch {} should be", batch->number,
@@ -55,7 +57,11 @@ class Scanner {
       }
       at += framed->size;
       if (framed->ends_group()) {
-        for (const Pending& each : pending_) visit_(each.record, each.at);
+        for (const Pending& each : pending_) {
+          if (!visit_(each.record, each.at)) {
+            return stop(each.at.offset, "the record here contradicts those before it");
+          }
+        }
         pending_.clear();
         group = at;
       }
@@ -73,10 +79,11 @@ class Scanner {
     return scanned_;
   }
 
-  // Bytes at `bad` are no record. If they were acknowledged once they are damaged; if not, the
-  // write that brought them was torn and never happened. A later batch proves that they were.
+  // Bytes at `bad` are no record, so the group has no end. If any of it was acknowledged once it is
+  // damaged; if not, the write that brought it was torn and never happened. A later batch proves
+  // that it was.
   Scanned stop_or_tear(size_t group, size_t bad, std::string what) {
-    if (rules_.end || bad < rules_.durable ||
+    if (rules_.end || group < rules_.durable ||
         find_batch(bytes_, bad, scanned_.next_batch).has_value()) {
       return stop(bad, std::move(what));
     }
@@ -104,13 +111,14 @@ std::optional<Mark> decode_mark(std::string_view bytes) {
   mark.segment = in.fixed<uint32_t>();
   in.fixed<uint64_t>();
   if (in.fixed<uint32_t>() != crc32c(bytes.substr(0, kMarkSize - 4))) return {};
+  if (mark.oldest == 0 || mark.oldest > mark.segment || mark.segment > kSegmentsMax) return {};
   return mark;
 }
 
 }  // namespace
 
 std::string segment_path(const std::string& folder, uint32_t number) {
-  return fmt::format("{}/log/{:08}.seg", folder, number);
+  return folder + "/log/" + fmt::format(kNameFormat, number);
 }
 
 std::optional<uint32_t> segment_number(std::string_view name) {
@@ -118,10 +126,11 @@ std::optional<uint32_t> segment_number(std::string_view name) {
   if (name.size() < 8 + kEnd.size() || !name.ends_with(kEnd)) return {};
   uint64_t number = 0;
   for (const char digit : name.substr(0, name.size() - kEnd.size())) {
-    if (digit < '0' || digit > '9' || number > UINT32_MAX) return {};
+    if (digit < '0' || digit > '9' || number > kSegmentsMax) return {};
     number = number * 10 + static_cast<uint64_t>(digit - '0');
   }
-  if (number == 0 || number > UINT32_MAX) return {};
+  if (number == 0 || number > kSegmentsMax) return {};
+  if (name != fmt::format(kNameFormat, number)) return {};  // One name for each number.
   return static_cast<uint32_t>(number);
 }
 
@@ -157,7 +166,16 @@ Result<SegmentHeader> decode_header(std::string_view bytes) {
                              "program that wrote it",
                              version, kVersion)};
   }
+  if (header.first_batch == 0 || header.first_batch > kCountMax) {
+    return Error{Code::corrupt, "the segment's header makes no sense"};
+  }
   return header;
+}
+
+bool was_being_made(std::string_view bytes) {
+  const auto header = decode_header(bytes);
+  const bool is_of_another_format = !header.ok() && header.error().code == Code::unsupported;
+  return !is_of_another_format && !find_batch(bytes, 0, 0);
 }
 
 std::string mark_path(const std::string& folder) { return folder + "/mark"; }

@@ -16,6 +16,7 @@
 namespace dunlin {
 
 inline constexpr size_t kSegmentHead = 40;
+inline constexpr uint32_t kSegmentsMax = 1'000'000'000;  // More than anyone writes.
 
 std::string segment_path(const std::string& folder, uint32_t number);
 
@@ -29,6 +30,10 @@ struct SegmentHeader {
 };
 std::string encode(const SegmentHeader& header);
 Result<SegmentHeader> decode_header(std::string_view bytes);
+
+// Whether a last segment whose header is wrong is what a crash leaves of one that was being made:
+// it holds nothing that was acknowledged.
+bool was_being_made(std::string_view bytes);
 
 // Written after a sync has returned, not itself synced: what lies before it was acknowledged. It
 // may be older than the truth, never newer.
@@ -78,7 +83,8 @@ struct ScanRules {
 };
 
 // Calls visit for every record of every whole group, in order, up to the end or the first damage.
-using VisitRecord = std::function<void(const Record& record, Position at)>;
+// It says whether the record can be true after those before it; one that cannot is damage.
+using VisitRecord = std::function<bool(const Record& record, Position at)>;
 Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const VisitRecord& visit);
 
 // All of a file, for scanning.
