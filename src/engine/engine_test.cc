@@ -265,6 +265,28 @@ TEST_F(EngineTest, APowerLossWhileAKilledStoreStartsAgainLosesNothing) {
   log::set_level(log::Level::info);
 }
 
+TEST_F(EngineTest, APowerLossMayTakeBothMarksAndBringBackADroppedSegment) {
+  const LogOptions small{.segment_bytes = 2048};
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SimDisk disk(seed);
+    auto engine = Engine::open(disk, "/s", kStart, small).value();
+    const auto commit = [&](const Write& write) {
+      engine->handle(Commit{0, {write}}, kStart);
+      ASSERT_TRUE(engine->commit(kStart).ok());
+    };
+    for (int i = 0; i < 30; ++i) {
+      commit(Put{"t", "k" + std::to_string(i), std::string(300, 'v'), 0});
+    }
+    for (int i = 0; i < 20; ++i) commit(Erase{"t", "k" + std::to_string(i), kAnyVersion});
+    disk.die();
+    engine.reset();
+    disk.revive(true);
+    const auto opened = Engine::open(disk, "/s", kStart, small);
+    ASSERT_TRUE(opened.ok()) << opened.error().what << " with seed " << seed;
+    EXPECT_EQ(opened.value()->index().table("t")->size(), 10U) << "with seed " << seed;
+  }
+}
+
 TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   open();
   ask(BlobPart{1, 0, "bytes"});

@@ -90,7 +90,7 @@ Result<void> Log::recover(const VisitRecord& visit) {
 Result<void> Log::remove_dropped() {
   for (const std::string& name : TRY(disk_.list(folder_ + "/log"))) {
     const auto number = segment_number(name);
-    if (number && *number < oldest()) TRY(disk_.remove(segment_path(folder_, *number)));
+    if (number && *number < oldest()) TRY(remove_segment(*number));
   }
   return {};
 }
@@ -362,7 +362,13 @@ Result<void> Log::drop_oldest() {
     segments_.insert(std::move(dropped));
     return marked;
   }
-  return disk_.remove(segment_path(folder_, dropped.key()));
+  return remove_segment(dropped.key());
+}
+
+// One after the other: if a power loss takes the marks and brings segments back, there is no gap.
+Result<void> Log::remove_segment(uint32_t number) {
+  TRY(disk_.remove(segment_path(folder_, number)));
+  return disk_.sync_folder(folder_ + "/log");
 }
 
 void Log::close() {
