@@ -235,6 +235,58 @@ TEST_F(EngineTest, WhatARestartReadBackIsDurableEvenIfItsSyncHadFailed) {
   }
 }
 
+// Killed anywhere, then without power while it starts again.
+TEST_F(EngineTest, APowerLossWhileAKilledStoreStartsAgainLosesNothing) {
+  log::set_level(log::Level::off);
+  const LogOptions tiny{.segment_bytes = 512};
+  const auto put_until_dead = [&](SimDisk& disk) {
+    auto engine = Engine::open(disk, "/s", kStart, tiny);
+    for (int i = 0; i < 40 && !disk.dead() && engine.ok(); ++i) {
+      engine.value()->handle(Commit{0, {Put{"t", "k", std::string(100, 'v'), kAnyVersion}}},
+                             kStart);
+      static_cast<void>(engine.value()->commit(kStart).ok());
+    }
+    disk.die();
+  };
+  for (uint64_t killed_after = 30; killed_after < 230; ++killed_after) {
+    for (uint64_t dark_after = 0; dark_after < 15; ++dark_after) {
+      SimDisk disk(killed_after * 15 + dark_after);
+      disk.die_after(killed_after);
+      put_until_dead(disk);
+      disk.revive(false);
+      disk.die_after(dark_after);
+      put_until_dead(disk);
+      disk.revive(true);
+      const auto opened = Engine::open(disk, "/s", kStart, tiny);
+      ASSERT_TRUE(opened.ok()) << opened.error().what << " after " << killed_after << " calls and "
+                               << dark_after << " more";
+    }
+  }
+  log::set_level(log::Level::info);
+}
+
+TEST_F(EngineTest, APowerLossMayTakeBothMarksAndBringBackADroppedSegment) {
+  const LogOptions small{.segment_bytes = 2048};
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SimDisk disk(seed);
+    auto engine = Engine::open(disk, "/s", kStart, small).value();
+    const auto commit = [&](const Write& write) {
+      engine->handle(Commit{0, {write}}, kStart);
+      ASSERT_TRUE(engine->commit(kStart).ok());
+    };
+    for (int i = 0; i < 30; ++i) {
+      commit(Put{"t", "k" + std::to_string(i), std::string(300, 'v'), 0});
+    }
+    for (int i = 0; i < 20; ++i) commit(Erase{"t", "k" + std::to_string(i), kAnyVersion});
+    disk.die();
+    engine.reset();
+    disk.revive(true);
+    const auto opened = Engine::open(disk, "/s", kStart, small);
+    ASSERT_TRUE(opened.ok()) << opened.error().what << " with seed " << seed;
+    EXPECT_EQ(opened.value()->index().table("t")->size(), 10U) << "with seed " << seed;
+  }
+}
+
 TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   open();
   ask(BlobPart{1, 0, "bytes"});

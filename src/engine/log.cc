@@ -82,21 +82,30 @@ Result<void> Log::recover(const VisitRecord& visit) {
     room_end_ = last.end;
   }
   TRY(write_both_marks(*mark_file_, this->mark()));
+  TRY(remove_dropped());
   return disk_.sync_folder(folder_);
 }
 
-// Opens what belongs to the log and removes what a crash left beside it.
+// Segments that were dropped, but the crash came before they were removed. Only now the mark that
+// says so is durable: it may have been in nobody's disk when it was read.
+Result<void> Log::remove_dropped() {
+  for (const std::string& name : TRY(disk_.list(folder_ + "/log"))) {
+    const auto number = segment_number(name);
+    if (number && *number < oldest()) TRY(remove_segment(*number));
+  }
+  return {};
+}
+
+// Opens what belongs to the log and removes a segment that a crash left half made.
 Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
   std::map<uint32_t, SegmentHeader> headers;
   const auto missing = [&](uint32_t number) {
     return to_error({segment_path(folder_, number), 0, "the segment is missing"});
   };
   std::vector<uint32_t> numbers;
-  std::vector<uint32_t> dropped;  // Dropped, but the crash came before they were removed.
   for (const std::string& name : TRY(disk_.list(folder_ + "/log"))) {
-    if (const auto number = segment_number(name)) {
-      (*number < mark.oldest ? dropped : numbers).push_back(*number);
-    }
+    const auto number = segment_number(name);
+    if (number && *number >= mark.oldest) numbers.push_back(*number);
   }
   std::ranges::sort(numbers);
   if (mark.segment != 0 && (numbers.empty() || numbers.front() != mark.oldest)) {
@@ -122,7 +131,6 @@ Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
     segments_.emplace(number, Segment{.file = std::move(file)});
   }
   if (mark.segment != 0 && !headers.contains(mark.segment)) return missing(mark.segment);
-  for (const uint32_t number : dropped) TRY(disk_.remove(segment_path(folder_, number)));
   return headers;
 }
 
@@ -350,7 +358,13 @@ Result<void> Log::drop_oldest() {
     return marked;
   }
   sealed_bytes_ -= dropped.mapped().end;
-  return disk_.remove(segment_path(folder_, dropped.key()));
+  return remove_segment(dropped.key());
+}
+
+// One after the other: if a power loss takes the marks and brings segments back, there is no gap.
+Result<void> Log::remove_segment(uint32_t number) {
+  TRY(disk_.remove(segment_path(folder_, number)));
+  return disk_.sync_folder(folder_ + "/log");
 }
 
 void Log::close() {

@@ -95,6 +95,8 @@ class Log {
 
   Result<void> recover(const VisitRecord& visit);
   Result<std::map<uint32_t, SegmentHeader>> open_segments(const Mark& mark);
+  Result<void> remove_dropped();
+  Result<void> remove_segment(uint32_t number);
   Result<void> add_segment();
   Mark mark() const;
   uint64_t staged_from() const { return segments_.rbegin()->second.end + flight_.bytes.size(); }
