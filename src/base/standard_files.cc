@@ -1,6 +1,7 @@
 #include "base/standard_files.h"
 
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 #include "base/check.h"

@@ -108,27 +108,34 @@ Result<void> LineReader::read_more() {
   return {};
 }
 
+Result<std::optional<std::string>> LineReader::take_line() {
+  const size_t found = rest_.find('\n', scanned_);
+  const bool whole = found != std::string::npos;
+  const size_t end = whole ? found : rest_.size();
+  if (end - from_ > line_max_) {
+    return Error{Code::invalid,
+                 fmt::format("line {} of standard input has more than {} bytes: put it in a blob",
+                             lines_ + 1, line_max_)};
+  }
+  scanned_ = end;
+  if (!whole && (!ended_ || end == from_)) return std::optional<std::string>();
+  std::optional line = rest_.substr(from_, end - from_);
+  ++lines_;
+  from_ = scanned_ = std::min(end + 1, rest_.size());
+  return line;
+}
+
 Result<std::vector<std::string>> LineReader::next(size_t max) {
   std::vector<std::string> lines;
   while (lines.size() < max) {
-    size_t end = rest_.find('\n', scanned_);
-    if (end == std::string::npos) {
-      end = rest_.size();
-      if (end - from_ <= line_max_ && !ended_) {
-        if (!lines.empty()) break;
-        TRY(read_more());
-        continue;
-      }
-      if (end == from_) break;  // The end, and no line without its own.
+    std::optional<std::string> line = TRY(take_line());
+    if (line) {
+      lines.push_back(*std::move(line));
+    } else if (ended_ || !lines.empty()) {
+      break;
+    } else {
+      TRY(read_more());
     }
-    if (end - from_ > line_max_) {
-      return Error{Code::invalid,
-                   fmt::format("line {} of standard input has more than {} bytes: put it in a blob",
-                               lines_ + 1, line_max_)};
-    }
-    lines.push_back(rest_.substr(from_, end - from_));
-    ++lines_;
-    from_ = scanned_ = std::min(end + 1, rest_.size());
   }
   return lines;
 }

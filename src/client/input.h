@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class LineReader {
 
  private:
   Result<void> read_more();
+  // Also the last one, if it has no end. Nothing if more must be read first.
+  Result<std::optional<std::string>> take_line();
 
   const int descriptor_;
   const size_t line_max_;

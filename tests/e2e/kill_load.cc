@@ -160,6 +160,7 @@ class Producer : public Client {
         continue;
       }
       push();
+      pause_for(static_cast<int64_t>(random_.below(30)));  // Else the log grows more than the test.
     }
   }
 
@@ -167,7 +168,7 @@ class Producer : public Client {
   void push() {
     const std::string batch = fmt::format("{}.{}", name_, ++count_);
     const uint64_t kind = random_.below(100);
-    const uint64_t size = 1 + random_.below(kind < 70 ? 8 : kind < 95 ? 100 : 1000);
+    const uint64_t size = 1 + random_.below(kind < 80 ? 8 : kind < 98 ? 60 : 1000);
     std::vector<Message> messages;
     for (uint64_t i = 0; i < size; ++i) {
       const size_t body = random_.below(random_.percent(1) ? 50'000 : 200);
@@ -291,7 +292,7 @@ class Blobber : public Client {
   void run() {
     while (!world_.stop) {
       put();
-      pause_for(static_cast<int64_t>(random_.below(60)));
+      pause_for(static_cast<int64_t>(random_.below(250)));
     }
   }
 
