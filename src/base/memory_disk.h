@@ -1,4 +1,4 @@
-// A disk in memory: for `dunlin hub --ephemeral`, and the ground that sim/disk.h stands on. sync()
+// A disk in memory, for tests and fuzzing of what is written to disks. sync()
 // costs nothing and promises nothing.
 #pragma once
 
