@@ -9,11 +9,11 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/memory_disk.h"
 #include "engine/engine.h"
 #include "hub/sessions.h"
 #include "hub/token.h"
 #include "sim/clock.h"
+#include "sim/memory_disk.h"
 #include "store/memory.h"
 #include "tests/fuzz/asker.h"
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/memory_disk.h"
 #include "engine/segment.h"
+#include "sim/memory_disk.h"
 #include "tests/fuzz/records.h"
 
 namespace dunlin {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/memory_disk.h"
 #include "engine/engine.h"
 #include "engine/segment.h"
+#include "sim/memory_disk.h"
 #include "tests/fuzz/records.h"
 
 namespace dunlin {

@@ -1,5 +1,5 @@
-// A disk in memory, for tests and fuzzing of what is written to disks. sync()
-// costs nothing and promises nothing.
+// A disk in memory without faults, for fuzzing what is read from disks. sync() costs nothing and
+// promises nothing.
 #pragma once
 
 #include <memory>
