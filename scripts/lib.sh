@@ -27,6 +27,10 @@ install_packages() {
     >/dev/null
 }
 
+# A second clone finds what the first one compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
 # build PRESET [TARGET...]
 build() {
   local preset=$1

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/memory_disk.h"
+#include "sim/memory_disk.h"
 
 namespace dunlin {
 

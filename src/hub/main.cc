@@ -115,6 +115,10 @@ Result<void> run_hub(const ServeOptions& options) {
 
 void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   CLI::App* command = app.add_subcommand("hub", "Serve the store over the network");
+  command->footer(
+      "Example:\n"
+      "  dunlin hub --data ~/hub --listen 127.0.0.1:7070\n"
+      "  dunlin hub --listen 0.0.0.0:7070 --tls-cert hub.pem --tls-key hub.key\n");
   command
       ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
       ->envname("DUNLIN_DATA");

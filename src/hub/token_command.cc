@@ -41,6 +41,7 @@ Result<std::string> token_for(const TokenOptions& options) {
 void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code) {
   const std::map<std::string, int64_t> units = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}};
   CLI::App* command = app.add_subcommand("token", "Make a token that allows only some things");
+  command->footer("Example:\n  dunlin token --data ~/hub --scope submit,read --expires 30d\n");
   command
       ->add_option("--data", options.data, "Folder of the hub (default: the user's state folder)")
       ->envname("DUNLIN_DATA");

@@ -1,4 +1,4 @@
-#include "base/memory_disk.h"
+#include "sim/memory_disk.h"
 
 #include <algorithm>
 #include <map>
