@@ -190,7 +190,7 @@ void HubNode::turn() {
   if (read_held()) wake_at(now);
   if (wake) wake_at(*wake);
   const bool holds = std::ranges::any_of(
-      peers_, [this](const auto& each) { return !each.second.held.empty() || each.second.paused; });
+      peers_, [](const auto& each) { return !each.second.held.empty() || each.second.paused; });
   if (holds) wake_at(now + Millis(20));
 }
 

@@ -26,6 +26,10 @@ constexpr size_t kStepsMax = 300;
 constexpr size_t kPeersMax = 4;
 constexpr size_t kCloggedAt = 2000;
 
+// So small that a few requests reach them.
+constexpr HubLimits kLimits = {
+    .waiting_max = 2, .unanswered_max = 4, .staged_max = 500, .staged_all_max = 1000};
+
 enum Step : uint8_t {
   connect,
   greet,
@@ -65,7 +69,7 @@ class World final : public Peers {
     } else {
       core_ = memory_core();
     }
-    sessions_.emplace(*this, *core_, clock_, std::string(kAdmin));
+    sessions_.emplace(*this, *core_, clock_, std::string(kAdmin), kLimits);
   }
 
   void step(Input& input) {
