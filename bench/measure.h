@@ -2,10 +2,9 @@
 // it is compared with.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -50,13 +49,13 @@ class Table {
     all_met_ = all_met_ && line.met;
     if (json_) {
       const nlohmann::json object = {
-          {"what", line.what},         {"batch", line.batch},   {"durability", line.durability},
-          {"payload", line.payload},   {"result", line.result}, {"limit", line.limit},
-          {"target", line.verdict},    {"met", line.met}};
+          {"what", line.what},       {"batch", line.batch},   {"durability", line.durability},
+          {"payload", line.payload}, {"result", line.result}, {"limit", line.limit},
+          {"target", line.verdict},  {"met", line.met}};
       fmt::print("{}\n", object.dump());
     } else {
-      fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<38}{}\n", line.what, line.batch,
-                 line.durability, line.payload, line.result, line.limit, line.verdict);
+      fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<38}{}\n", line.what, line.batch, line.durability,
+                 line.payload, line.result, line.limit, line.verdict);
     }
     std::fflush(stdout);
   }

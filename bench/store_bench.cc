@@ -115,8 +115,8 @@ void reopen(Table& table, const std::string& folder, bool quick) {
              .durability = "synced",
              .payload = "100 B",
              .result = fmt::format("{:.2f} s", took),
-             .limit = fmt::format("reading its {} MiB {:.2f} s; {:.0f} B RSS a message", bytes >> 20,
-                                  seconds_now() - read_start,
+             .limit = fmt::format("reading its {} MiB {:.2f} s; {:.0f} B RSS a message",
+                                  bytes >> 20, seconds_now() - read_start,
                                   memory * (1 << 20) / static_cast<double>(total)),
              .verdict = verdict(took < 5, "< 5 s"),
              .met = took < 5});

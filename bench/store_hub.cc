@@ -1,14 +1,13 @@
 #include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <netinet/tcp.h>
 #include <optional>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include "backends/open.h"
 #include "base/env_posix.h"
