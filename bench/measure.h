@@ -41,7 +41,7 @@ class Table {
  public:
   explicit Table(bool json) : json_(json) {
     if (json_) return;
-    fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<38}{}\n", "what", "batch", "durability", "payload",
+    fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<54}{}\n", "what", "batch", "durability", "payload",
                "result", "beside it, same run", "target");
   }
 
@@ -54,7 +54,7 @@ class Table {
           {"target", line.verdict},  {"met", line.met}};
       fmt::print("{}\n", object.dump());
     } else {
-      fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<38}{}\n", line.what, line.batch, line.durability,
+      fmt::print("{:<34}{:>6}  {:<12}{:<9}{:<22}{:<54}{}\n", line.what, line.batch, line.durability,
                  line.payload, line.result, line.limit, line.verdict);
     }
     std::fflush(stdout);
