@@ -1,0 +1,61 @@
+#include "model/keys.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace dunlin {
+namespace {
+
+// FNV-1a: only to name queues, so no attacker gains from a collision; 64 bits make accidents rare.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash ^= static_cast<uint8_t>(c);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace
+
+uint64_t page_size(uint64_t page, uint64_t tasks) {
+  const uint64_t first = page * kPageTasks;
+  return first >= tasks ? 0 : std::min(kPageTasks, tasks - first);
+}
+
+std::string page_key(std::string_view job, uint64_t page) {
+  return fmt::format("{}/{:08x}", job, page);
+}
+
+std::string output_key(std::string_view job, uint64_t task, uint32_t attempt,
+                       std::string_view which) {
+  return fmt::format("{}/{:09}/{}/{}", job, task, attempt, which);
+}
+
+std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
+                      std::string_view which) {
+  return fmt::format("jobs/{}/{:09}/{}/{}", job, task, attempt, which);
+}
+
+std::string range_id(const model::Range& range) {
+  return fmt::format("{}.{}-{}.{}.{}", range.job(), range.first(), range.last(), range.attempt(),
+                     range.round());
+}
+
+std::string queue_of(const model::Route& route) {
+  std::string text = route.owner();
+  for (const std::string& tag : route.requires_().tags()) text += '\n' + tag;
+  const model::Requirements& needs = route.requires_();
+  text += fmt::format("\n\n{} {} {}", needs.cpus(), needs.mem_bytes(), needs.gpus());
+  return fmt::format("work.{}.{:016x}", route.priority(), hash_of(text));
+}
+
+model::Route route_of(const model::Spec& spec) {
+  model::Route route;
+  *route.mutable_requires_() = spec.requires_();
+  route.set_priority(spec.priority());
+  route.set_owner(spec.owner());
+  return route;
+}
+
+}  // namespace dunlin

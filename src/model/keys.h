@@ -1,0 +1,70 @@
+// Where the agents keep things in the store, and the bounds of what they keep. Pure; from any
+// thread.
+//
+//   table   key                      value
+//   jobs    JOB                      Job: what was submitted
+//   ends    JOB                      End: how it ended; there is none while it runs
+//   waits   JOB                      empty: it waits for the jobs that it comes after
+//   after   JOB/JOB2                 empty: JOB2 comes after JOB
+//   keys    KEY                      the job that was submitted with this --key
+//   pages   JOB/PAGE                 Page: the outcomes of 256 tasks, THE commit point
+//   nodes   JOB/LEVEL/NUMBER         Node: which pages, and so on upwards, are full
+//   outputs JOB/TASK/ATTEMPT/out     up to 64 KiB of output (or err)
+//   splits  MESSAGE                  where a held range ends now, in decimal
+//   routes  QUEUE                    Route
+//   workers WORKER                   WorkerInfo
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/records.pb.h"
+
+namespace dunlin {
+
+inline constexpr uint64_t kTasksMax = 1'000'000'000;
+inline constexpr uint64_t kPageTasks = 256;
+inline constexpr uint64_t kFanOut = 256;  // Children of a node.
+inline constexpr size_t kSpecMax = 128 << 10;
+inline constexpr size_t kSpecInRangeMax = 4 << 10;       // A larger one is read from the table.
+inline constexpr size_t kOutputHereMax = 256;            // Bytes of output in the page itself.
+inline constexpr size_t kOutputRowMax = 64 << 10;        // In a row; more goes into a blob.
+inline constexpr uint64_t kOutputMaxDefault = 64 << 20;  // Bytes kept of a task's stdout or stderr.
+inline constexpr uint32_t kLostMax = 3;                  // Workers that a task may take with it.
+inline constexpr uint32_t kPriorityDefault = 5;
+inline constexpr uint32_t kPriorityMax = 9;
+
+inline constexpr std::string_view kJobs = "jobs";
+inline constexpr std::string_view kEnds = "ends";
+inline constexpr std::string_view kWaits = "waits";
+inline constexpr std::string_view kAfter = "after";
+inline constexpr std::string_view kKeys = "keys";
+inline constexpr std::string_view kPages = "pages";
+inline constexpr std::string_view kNodes = "nodes";
+inline constexpr std::string_view kOutputs = "outputs";
+inline constexpr std::string_view kSplits = "splits";
+inline constexpr std::string_view kRoutes = "routes";
+inline constexpr std::string_view kWorkers = "workers";
+
+inline constexpr uint64_t page_of(uint64_t task) { return task / kPageTasks; }
+inline constexpr uint32_t offset_of(uint64_t task) {
+  return static_cast<uint32_t>(task % kPageTasks);
+}
+// How many tasks the page has: 256, but for the last.
+uint64_t page_size(uint64_t page, uint64_t tasks);
+
+std::string page_key(std::string_view job, uint64_t page);
+std::string output_key(std::string_view job, uint64_t task, uint32_t attempt,
+                       std::string_view which);
+std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
+                      std::string_view which);
+
+// The id of the message that carries a range.
+std::string range_id(const model::Range& range);
+
+// The queue for jobs with these requirements, priority and owner: the same three, the same queue.
+std::string queue_of(const model::Route& route);
+model::Route route_of(const model::Spec& spec);
+
+}  // namespace dunlin
