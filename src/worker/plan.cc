@@ -1,0 +1,54 @@
+#include "worker/plan.h"
+
+#include "model/inputs.h"
+
+namespace dunlin {
+
+void set_bit(std::string& bits, uint32_t offset) {
+  if (bits.empty()) bits.resize(kPageTasks / 8);
+  bits[offset / 8] = static_cast<char>(bits[offset / 8] | (1 << (offset % 8)));
+}
+
+bool get_bit(const std::string& bits, uint32_t offset) {
+  return offset / 8 < bits.size() && (bits[offset / 8] >> (offset % 8) & 1) != 0;
+}
+
+bool PageView::has_outcome(uint32_t offset) const {
+  for (const model::Outcome& outcome : page.outcomes()) {
+    if (outcome.offset() == offset) return true;
+  }
+  return false;
+}
+
+const model::Claim* PageView::claim_of(uint32_t offset) const {
+  for (const model::Claim& claim : page.claims()) {
+    if (claim.offset() == offset) return &claim;
+  }
+  return nullptr;
+}
+
+bool PageView::is_moved(uint32_t offset) const { return get_bit(page.moved(), offset); }
+
+Tally tally_of(const model::Page& page) {
+  Tally tally;
+  for (const model::Outcome& outcome : page.outcomes()) {
+    ++(outcome.state() == model::STATE_OK ? tally.ok : tally.failed);
+  }
+  return tally;
+}
+
+Result<void> prepare(Plan& plan) {
+  for (const model::Source& source : plan.spec.inputs().sources()) {
+    std::vector<std::string> values;
+    if (source.blob().empty()) {
+      values = TRY(read_values(source.inline_()));
+      if (values.size() != source.count()) {
+        return Error{Code::corrupt, "the inputs of job " + plan.job + " are not as many as it says"};
+      }
+    }
+    plan.values.push_back(std::move(values));
+  }
+  return {};
+}
+
+}  // namespace dunlin
