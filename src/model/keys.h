@@ -67,4 +67,7 @@ std::string range_id(const model::Range& range);
 std::string queue_of(const model::Route& route);
 model::Route route_of(const model::Spec& spec);
 
+// All tasks of a job, as it is first pushed.
+model::Range first_range(const model::Job& job, int64_t now_us);
+
 }  // namespace dunlin

@@ -4,15 +4,6 @@
 
 namespace dunlin {
 
-void set_bit(std::string& bits, uint32_t offset) {
-  if (bits.empty()) bits.resize(kPageTasks / 8);
-  bits[offset / 8] = static_cast<char>(bits[offset / 8] | (1 << (offset % 8)));
-}
-
-bool get_bit(const std::string& bits, uint32_t offset) {
-  return offset / 8 < bits.size() && (bits[offset / 8] >> (offset % 8) & 1) != 0;
-}
-
 bool PageView::has_outcome(uint32_t offset) const {
   for (const model::Outcome& outcome : page.outcomes()) {
     if (outcome.offset() == offset) return true;
@@ -27,15 +18,7 @@ const model::Claim* PageView::claim_of(uint32_t offset) const {
   return nullptr;
 }
 
-bool PageView::is_moved(uint32_t offset) const { return get_bit(page.moved(), offset); }
-
-Tally tally_of(const model::Page& page) {
-  Tally tally;
-  for (const model::Outcome& outcome : page.outcomes()) {
-    ++(outcome.state() == model::STATE_OK ? tally.ok : tally.failed);
-  }
-  return tally;
-}
+bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), offset); }
 
 Result<void> prepare(Plan& plan) {
   for (const model::Source& source : plan.spec.inputs().sources()) {
@@ -43,7 +26,8 @@ Result<void> prepare(Plan& plan) {
     if (source.blob().empty()) {
       values = TRY(read_values(source.inline_()));
       if (values.size() != source.count()) {
-        return Error{Code::corrupt, "the inputs of job " + plan.job + " are not as many as it says"};
+        return Error{Code::corrupt,
+                     "the inputs of job " + plan.job + " are not as many as it says"};
       }
     }
     plan.values.push_back(std::move(values));

@@ -1,9 +1,8 @@
-// What a worker knows about one job while it holds tasks of it: the spec, the inputs read so far, the
-// pages and nodes as last seen, the outcomes that are not written yet. Pure.
+// What a worker knows about one job while it holds tasks of it: the spec, the inputs read so far,
+// the pages and nodes as last seen, the outcomes that are not written yet. Pure.
 #pragma once
 
 #include <absl/container/btree_map.h>
-#include <absl/container/btree_set.h>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,15 +15,18 @@
 #include "base/result.h"
 #include "model/keys.h"
 #include "model/records.pb.h"
+#include "model/tree.h"
 
 namespace dunlin {
 
 // An outcome, or a move, on its way into a page.
 struct PendingOutcome {
   uint64_t held = 0;  // Which held range it settles.
+  uint64_t task = 0;
   model::Outcome outcome;
   std::string out = {};  // What goes into a row of its own; empty: nothing.
   std::string err = {};
+  bool is_new = false;  // It went into the page; else the task had an outcome already.
 };
 // A task that gets a message of its own: another try, or alone because a worker was lost with it.
 struct PendingMove {
@@ -46,49 +48,45 @@ struct PageView {
   bool has_outcome(uint32_t offset) const;
   const model::Claim* claim_of(uint32_t offset) const;
   bool is_moved(uint32_t offset) const;
-  bool idle() const { return outcomes.empty() && moves.empty() && claims.empty() && !dirty; }
+  bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
 };
-
-// Sets the bit of `offset` in a bitmap of 256 bits, which may be empty.
-void set_bit(std::string& bits, uint32_t offset);
-bool get_bit(const std::string& bits, uint32_t offset);
 
 struct NodeView {
   model::Node node;
   uint64_t version = 0;
 };
 
-// Counts of a full page.
-struct Tally {
-  uint64_t ok = 0;
-  uint64_t failed = 0;
-};
-Tally tally_of(const model::Page& page);
+inline model::End open_end() {
+  model::End end;
+  end.set_kind(model::End::OPEN);
+  return end;
+}
 
 struct Plan {
   std::string job;
   model::Spec spec;
   uint32_t round = 0;
-  std::string queue;  // Where its ranges are.
+  std::string queue;   // Where its ranges are.
   bool ready = false;  // The spec is there.
   bool asked = false;
   bool ended = false;           // Done or cancelled: nothing more is to be started.
   uint64_t held = 0;            // Ranges of it that we hold.
-  double mean_us = 0;           // Of a task's time; 0: not known yet.
-  uint64_t measured = 0;        // Tasks behind the mean.
+  uint64_t busy = 0;            // Requests under way that will touch it.
   std::optional<Instant> keep;  // Slots may still read the spec until then.
 
   absl::btree_map<uint64_t, PageView> pages;
 
   // The completion tree: what must still be set, by page, and the nodes as last seen.
-  absl::btree_map<uint64_t, Tally> full;
+  absl::btree_map<uint64_t, Counts> full;
   std::map<std::pair<uint32_t, uint64_t>, NodeView> nodes;  // By level and number.
   bool climbing = false;                                    // A write of nodes is under way.
   uint32_t collisions = 0;                                  // In a row.
   std::optional<Instant> climb_after;
   std::optional<uint64_t> end_version;  // Of the row in `ends`, once it was read.
-  model::End end;                       // What it said.
+  model::End end = open_end();          // What it said.
   bool released = false;                // The dependants of an ended job were looked after.
+  bool releasing = false;
+  uint64_t release_left = 0;
 
   // Inputs.
   std::vector<std::vector<std::string>> values;  // Of each source that is inside the spec.

@@ -1,0 +1,188 @@
+#include "worker/worker.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/log.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kBeatEvery = std::chrono::seconds(5);
+constexpr Millis kLookEvery = std::chrono::seconds(1);
+constexpr Millis kShareEvery = Millis(250);
+constexpr Millis kRetryMin = Millis(20);
+constexpr Millis kRetryMax = std::chrono::seconds(5);
+
+}  // namespace
+
+WorkerMind::WorkerMind(WorkerOptions options)
+    : options_(std::move(options)), random_(options_.seed) {
+  for (uint32_t gpu = 0; gpu < options_.gpus; ++gpu) gpus_free_.insert(gpu);
+}
+
+void WorkerMind::begin(Now now) {
+  now_ = now;
+  begun_ = true;
+  idle_since_ = now.at;
+  started_wall_us_ = now.wall_us;
+  if (options_.queue.empty()) {
+    beat();
+    scan_routes("");
+  } else {
+    routes_.push_back({options_.queue, {}, {}});
+  }
+  later(options_.hold / 3, [this] { renew(); });
+  later(kLookEvery, [this] { look_at_ends(); });
+  later(kShareEvery, [this] { share_with_hungry(); });
+  think();
+}
+
+void WorkerMind::ask(Request request, Then then) {
+  const uint64_t id = ++last_ask_;
+  asked_.emplace(id, Asked{std::move(request), std::move(then)});
+  post(id);
+}
+
+void WorkerMind::post(uint64_t id) { effects_.asks.push_back({id, asked_.at(id).request}); }
+
+void WorkerMind::answered(uint64_t id, Answer&& answer, Now now) {
+  now_ = now;
+  const auto found = asked_.find(id);
+  CHECK(found != asked_.end());
+  if (const auto* error = std::get_if<Error>(&answer)) {
+    if (error->code == Code::unavailable || error->code == Code::full) {
+      // It may have happened. The same bytes again, nonce and all, are the same request.
+      const Millis least =
+          std::min(kRetryMax, kRetryMin * (1U << std::min(found->second.tries++, 8U)));
+      later(least + Millis(random_.below(static_cast<uint64_t>(least.count()))),
+            [this, id] { post(id); });
+      return;
+    }
+    if (error->code == Code::denied || error->code == Code::corrupt ||
+        error->code == Code::unsupported) {
+      failure_ = *error;
+      return;
+    }
+  }
+  const Then then = std::move(found->second.then);
+  asked_.erase(found);
+  then(std::move(answer));
+  think();
+}
+
+void WorkerMind::later(Millis delay, std::function<void()> what) {
+  timers_.emplace(now_.at + delay, std::move(what));
+}
+
+void WorkerMind::commit(std::vector<Write>&& writes, Then then) {
+  ask(Commit{random_.next() | 1U, std::move(writes)}, std::move(then));
+}
+
+void WorkerMind::tick(Now now) {
+  now_ = now;
+  while (!timers_.empty() && timers_.begin()->first <= now.at) {
+    const auto what = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    what();
+  }
+  think();
+}
+
+Instant WorkerMind::next_wake() const {
+  return timers_.empty() ? now_.at + std::chrono::hours(1) : timers_.begin()->first;
+}
+
+WorkerMind::Effects WorkerMind::take() { return std::exchange(effects_, Effects()); }
+
+// Everything that may be done now is begun here, so no event needs to know what follows from it.
+void WorkerMind::think() {
+  if (!begun_ || failure_ || gone_) return;
+  start();
+  finish_done();
+  publish();
+  pull();
+  if (stopping() && held_.empty()) say_goodbye();
+}
+
+void WorkerMind::beat() {
+  if (goodbye_) return;
+  model::WorkerInfo info;
+  info.set_id(options_.id);
+  info.set_host(options_.host);
+  info.set_pid(options_.pid);
+  info.set_slots(options_.slots);
+  info.set_busy(static_cast<uint32_t>(std::min<size_t>(running_.size(), options_.slots)));
+  for (const std::string& tag : options_.tags) info.add_tags(tag);
+  for (const std::string& name : options_.functions) info.add_functions(name);
+  info.set_mem_bytes(options_.mem_bytes);
+  info.set_gpus(options_.gpus);
+  info.set_started_ms(started_wall_us_ / 1000);
+  info.set_seen_ms(now_.wall_us / 1000);
+  info.set_done(done_);
+  info.set_failed(failed_);
+  info.set_load(static_cast<double>(info.busy()) / options_.slots);
+  info.set_draining(stopping());
+  commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
+         [this](Answer&&) { later(kBeatEvery, [this] { beat(); }); });
+}
+
+// Leases are kept by the agent, however long a task runs. Those that are lost belong to somebody
+// else now: their tasks are stopped.
+void WorkerMind::renew() {
+  std::map<std::string, std::vector<Lease>> by_queue;
+  for (const auto& [id, held] : held_) {
+    if (!held.finishing) by_queue[held.queue].push_back(held.lease);
+  }
+  for (auto& [queue, leases] : by_queue) {
+    for (size_t from = 0; from < leases.size(); from += kBatchMax) {
+      const size_t count = std::min(kBatchMax, leases.size() - from);
+      const auto begin = leases.begin() + static_cast<std::ptrdiff_t>(from);
+      Renew request{queue, {begin, begin + static_cast<std::ptrdiff_t>(count)}, options_.hold};
+      ask(std::move(request), [this](Answer&& answer) {
+        const auto* lost = std::get_if<Lost>(&answer);
+        if (lost == nullptr) return;
+        for (const Lease& lease : lost->leases) lose(lease);
+      });
+    }
+  }
+  later(options_.hold / 3, [this] { renew(); });
+}
+
+void WorkerMind::lose(const Lease& lease) {
+  for (const auto& [id, held] : held_) {
+    if (held.lease == lease) return forget(id);
+  }
+}
+
+// A job that was cancelled is noticed here.
+void WorkerMind::look_at_ends() {
+  std::vector<std::string> jobs;
+  for (const auto& [job, plan] : plans_) {
+    if (plan->held > 0 && !plan->ended && jobs.size() < kBatchMax) jobs.push_back(job);
+  }
+  later(kLookEvery, [this] { look_at_ends(); });
+  if (jobs.empty()) return;
+  ask(Get{std::string(kEnds), jobs}, [this](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr) return;
+    for (const Row& row : rows->rows) {
+      const auto plan = plans_.find(row.key);
+      if (plan != plans_.end()) end_read(*plan->second, row);
+    }
+  });
+}
+
+void WorkerMind::say_goodbye() {
+  if (goodbye_) return;
+  goodbye_ = true;
+  if (!options_.queue.empty()) {
+    gone_ = true;
+    return;
+  }
+  commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}},
+         [this](Answer&&) { gone_ = true; });
+}
+
+}  // namespace dunlin

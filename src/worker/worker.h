@@ -1,0 +1,323 @@
+// The mind of a worker: which ranges to pull, what to start, what to write into the store and in
+// which order (docs/TASK_CYCLE.md).
+//
+// Pure: no store, no processes, no clock. Events come in with the time; what is to be done is taken
+// out as effects and carried out by the owner (worker/main.cc, client/run.cc, the simulation).
+// Every request gets exactly one answer, in any order. One thread.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/env.h"
+#include "base/result.h"
+#include "model/inputs.h"
+#include "model/records.pb.h"
+#include "store/request.h"
+#include "worker/plan.h"
+#include "worker/slots.h"
+
+namespace dunlin {
+
+struct Now {
+  Instant at;
+  int64_t wall_us = 0;  // For stamps and for not_before.
+};
+
+struct WorkerOptions {
+  std::string id = {};
+  std::string host = {};
+  uint32_t pid = 0;
+  uint32_t slots = 1;
+  std::set<std::string> tags = {};
+  uint64_t mem_bytes = 0;
+  uint32_t gpus = 0;
+  std::vector<std::string> functions = {};
+  Millis hold = std::chrono::seconds(30);  // Of a lease; renewed three times in that time.
+  std::string queue = {};        // Pull from this one alone, and tell nobody about us (dunlin run).
+  Millis idle_exit = Millis(0);  // Leave after so long without work; 0: never.
+  uint64_t seed = 0;
+};
+
+class WorkerMind {
+ public:
+  struct Ask {
+    uint64_t id = 0;
+    Request request;
+  };
+  // A spool file that must become a blob before its outcome is published.
+  struct Upload {
+    uint64_t ticket = 0;
+    std::string file;
+    std::string blob;
+  };
+  // An outcome that is durable now.
+  struct Published {
+    std::string job;
+    uint64_t task = 0;
+    model::Outcome outcome;  // out and err as the task wrote them if they are not blobs.
+  };
+  struct Effects {
+    std::vector<Ask> asks;
+    std::vector<uint64_t> drop;  // Before the starts.
+    std::vector<Assignment> start;
+    size_t grab = 1;
+    std::vector<Upload> uploads;
+    std::vector<Published> published;  // Only with WorkerOptions::queue.
+  };
+
+  explicit WorkerMind(WorkerOptions options);
+
+  void begin(Now now);
+  void answered(uint64_t id, Answer&& answer, Now now);
+  void ended(std::vector<Ending>&& endings, Now now);
+  void uploaded(uint64_t ticket, const Result<void>& result, Now now);
+  void tick(Now now);  // Time has passed; due at next_wake() or soon after.
+
+  void drain(Now now);  // Takes no more, gives back what has not started, finishes the rest.
+  void stop(Now now);   // Gives back everything at once.
+  // No more tasks of any job are started (dunlin run --halt soon); those that run are finished.
+  void start_no_more() { no_more_ = true; }
+
+  Effects take();
+  Instant next_wake() const;
+
+  // It has given back all that it held, and said good-bye.
+  bool gone() const { return gone_; }
+  // Why it cannot go on: its token was refused, or the store is damaged.
+  const std::optional<Error>& failure() const { return failure_; }
+
+  size_t holds() const { return held_.size(); }
+  size_t busy() const { return running_.size(); }
+  uint64_t done() const { return done_; }
+  uint64_t failed() const { return failed_; }
+
+ private:
+  using Then = std::function<void(Answer&&)>;
+
+  // A range that was pulled and is not finished. Its tasks from `first` to `last`:
+  // [first, next) are started, skipped or settled, [next, last) are not.
+  struct Held {
+    uint64_t id = 0;
+    std::string queue;
+    Lease lease;
+    model::Range range;  // Without its spec.
+    Plan* plan = nullptr;
+    uint64_t first = 0;
+    uint64_t next = 0;
+    uint64_t last = 0;
+    uint64_t settled = 0;  // Tasks whose outcome or move is durable.
+    uint64_t pending = 0;  // Started, claimed, or on their way into a page.
+    uint32_t attempt = 0;
+    uint32_t lost = 0;
+    bool seen = false;     // Look at a page before starting a task of it.
+    bool isolate = false;  // A worker was lost with it: its first tasks get messages of their own.
+    bool reading = false;  // Where it ends is not known yet.
+    bool resting = false;  // It is too early for it.
+    bool adopted = false;  // Its unstarted tasks are counted.
+    uint64_t split_version = 0;
+    bool splitting = false;
+    bool finishing = false;
+    std::set<uint64_t> bits;  // Full pages that must be in the tree before it is finished.
+    int64_t received_us = 0;
+    int64_t sent_us = 0;
+  };
+  struct Running {
+    uint64_t held = 0;
+    uint64_t task = 0;
+    std::vector<uint32_t> gpus;
+    bool doubtful = false;  // It took two workers with it.
+  };
+  struct Uploading {
+    Ending ending;
+    uint32_t left = 0;
+    std::string trouble = {};
+  };
+  struct RouteView {
+    std::string queue;
+    model::Route route;
+    Depth depth;
+  };
+  // A commit of outcomes that is being put together or under way.
+  struct Draft {
+    struct Written {
+      Plan* plan = nullptr;
+      uint64_t number = 0;
+      model::Page page;
+      bool full = false;
+    };
+    std::vector<Write> writes;
+    std::vector<Write> replies;  // After the pages.
+    size_t bytes = 0;
+    std::vector<Written> pages;
+    std::vector<PendingOutcome> outcomes;  // In the order of `pages`.
+    std::vector<PendingMove> moves;
+    std::vector<std::pair<uint64_t, uint64_t>> claims;  // Task and held range.
+    std::map<uint64_t, uint64_t> settles;               // By held range: how many tasks.
+    std::vector<uint64_t> finished;                     // Held ranges.
+    std::vector<Plan*> ends;
+  };
+  struct Asked {
+    Request request;
+    Then then;
+    uint32_t tries = 0;
+  };
+
+  // worker.cc: requests and time.
+  void ask(Request request, Then then);
+  void post(uint64_t id);
+  void later(Millis delay, std::function<void()> what);
+  void commit(std::vector<Write>&& writes, Then then);
+  void beat();
+  void renew();
+  void look_at_ends();
+  void lose(const Lease& lease);
+  void think();  // After every event: whatever can be done is begun.
+  void say_goodbye();
+
+  // worker_pull.cc: routes, pulling, splitting, giving back.
+  void scan_routes(std::string after);
+  void add_route(const Row& row);
+  bool satisfies(const model::Requirements& needs) const;
+  void pull();
+  void pull_from(const std::string& queue, Millis wait);
+  void pulled(const std::string& queue, std::vector<Delivery>&& deliveries);
+  uint64_t hold(const std::string& queue, Delivery&& delivery);
+  void read_split(uint64_t id);
+  void adopt(Held& held);
+  uint64_t share_of(const Held& held) const;
+  void shorten(Held& held, uint64_t last);
+  void share_with_hungry();
+  uint64_t target() const;  // How many tasks to hold, running ones included.
+  void forget(uint64_t id);
+  void abandon(Held& held);
+  void give_back_unstarted(Held& held);
+  void give_back_running(Held& held, const std::vector<uint64_t>& tasks);
+
+  // worker_start.cc: plans, inputs, starting and ending of tasks.
+  void ask_for(Plan& plan, Request request, Then then);
+  Plan& plan_of(const std::string& queue, model::Range& range);
+  void read_job(Plan& plan);
+  void plan_ready(Plan& plan);
+  void start();
+  void start_from(Held& held, size_t max);
+  bool fits(const Held& held) const;
+  void take_task(Held& held);
+  bool page_is_there(Held& held, uint64_t page);
+  bool inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values);
+  void read_group(Plan& plan, size_t source, uint64_t group);
+  void read_slice(Plan& plan, const std::string& blob, Slice slice, std::string so_far,
+                  std::function<void(Result<std::string>&&)> then);
+  bool read_stdin(Plan& plan);
+  void launch(Held& held, uint64_t task, std::vector<std::string>&& values);
+  void claim(Held& held, uint64_t task);
+  void claimed(uint64_t task, uint64_t held);
+  void isolate(Held& held);
+  void move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t lost, int64_t not_before_ms);
+  void settle(Held& held, uint64_t task, PendingOutcome&& pending);
+  void refuse(Held& held, uint64_t task, const std::string& why);
+  PendingOutcome lost_outcome(const Held& held, std::string why) const;
+  bool again(Held& held, uint64_t task, const model::Outcome& outcome);
+  void end_task(Ending&& ending);
+  void release_amounts(const Plan& plan, const Running& running);
+  void measure(const model::Outcome& outcome);
+
+  // worker_publish.cc: pages, and the end of ranges.
+  void mark_dirty(Plan& plan, uint64_t page);
+  void publish();
+  void draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view);
+  void draft_finishes(Draft& draft);
+  void send(Draft&& draft);
+  void published(Draft& draft, uint64_t version);
+  void collided(Draft&& draft);
+  void recovered();
+  void read_page(Plan& plan, uint64_t number, std::function<void()> then = {});
+  void page_read(Plan& plan, uint64_t number, Row&& row);
+  void finish_done();
+  void close(Held& held);
+  bool is_done(const Held& held, uint64_t settles) const;
+  void tidy(Plan& plan);
+
+  // worker_end.cc: the completion tree, the end of jobs, and those that come after them.
+  void climb(Plan& plan);
+  void climb_from(Plan& plan);
+  void climbed(Plan& plan, const std::vector<uint64_t>& pages, bool complete);
+  void climb_again(Plan& plan);
+  void read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
+                  std::function<void()> then);
+  std::optional<Write> end_write(const Plan& plan, const Counts& counts) const;
+  bool owes_release(const Plan& plan) const;
+  void read_end(Plan& plan, std::function<void()> then);
+  void end_read(Plan& plan, const Row& row);
+  void end_plan(Plan& plan);
+  void release(Plan& plan);
+  void release_one(const std::string& job, uint32_t depth, std::function<void()> then);
+  void decide_release(const model::Job& job, uint64_t wait_version, uint32_t depth,
+                      std::function<void()> then);
+  void release_all(std::vector<std::string> jobs, uint32_t depth, std::function<void()> then);
+
+  bool stopping() const { return draining_ || stopping_; }
+  Held* find(uint64_t held);
+
+  const WorkerOptions options_;
+  Random random_;
+  Now now_;
+  Effects effects_;
+  std::optional<Error> failure_;
+  bool begun_ = false;
+  bool draining_ = false;
+  bool stopping_ = false;
+  bool no_more_ = false;
+  bool goodbye_ = false;
+  bool gone_ = false;
+
+  uint64_t last_ask_ = 0;
+  std::map<uint64_t, Asked> asked_;
+  std::multimap<Instant, std::function<void()>> timers_;
+
+  std::vector<RouteView> routes_;   // Those that we satisfy: larger priority first.
+  std::vector<RouteView> scanned_;  // The next `routes_`.
+  size_t turn_ = 0;
+  std::set<std::string> pulling_;  // Queues with a pull under way.
+  size_t tried_ = 0;               // Routes that had nothing, in this round.
+  uint64_t pull_max_ = 1;
+  Instant idle_since_;
+  int64_t started_wall_us_ = 0;
+
+  uint64_t last_held_ = 0;
+  uint64_t unstarted_ = 0;  // Tasks of adopted ranges.
+  double mean_us_ = 0;      // Of the last tasks' times; 0: not known yet.
+  Plan plan_of_nothing_;    // Of messages that are no ranges.
+  std::map<uint64_t, Held> held_;
+  std::map<std::string, std::unique_ptr<Plan>> plans_;
+  uint64_t last_ticket_ = 0;
+  absl::flat_hash_map<uint64_t, Running> running_;
+  std::map<uint64_t, Uploading> uploading_;  // By ticket; still in running_.
+  uint32_t cpus_used_ = 0;
+  uint64_t mem_used_ = 0;
+  std::set<uint32_t> gpus_free_;
+  uint64_t claiming_ = 0;  // Tasks whose claim is not durable yet.
+  uint64_t heavy_ = 0;     // Running tasks that need more than a slot.
+  uint64_t doubtful_ = 0;  // Running tasks that took two workers with them.
+
+  std::vector<std::pair<Plan*, uint64_t>> dirty_;
+  bool publishing_ = false;
+  size_t recovering_ = 0;  // Answers to wait for before publishing again.
+  Instant publish_after_;
+  bool publish_planned_ = false;
+  std::set<uint64_t> settled_;    // Held ranges that may be complete.
+  std::set<uint64_t> to_finish_;  // Those that are.
+
+  uint64_t done_ = 0;
+  uint64_t failed_ = 0;
+};
+
+}  // namespace dunlin

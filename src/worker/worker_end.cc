@@ -1,0 +1,316 @@
+// The completion tree, the end of jobs, and the jobs that come after them.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+#include "worker/worker.h"
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kClimbMax = 4096;  // Pages of one commit.
+constexpr uint32_t kCollisionDoublings = 6;
+
+std::vector<std::pair<uint32_t, uint64_t>> path_of(uint64_t page, uint32_t root) {
+  std::vector<std::pair<uint32_t, uint64_t>> path;
+  uint64_t number = page;
+  for (uint32_t level = 1; level <= root; ++level) {
+    number = parent_of(number);
+    path.emplace_back(level, number);
+  }
+  return path;
+}
+
+bool ended_well(const model::End& end) {
+  return end.kind() == model::End::DONE && end.failed() == 0;
+}
+
+}  // namespace
+
+// Enters full pages into the tree. Nodes are shared by all workers of the job, so this is a commit
+// of its own: who loses a race repeats little.
+void WorkerMind::climb(Plan& plan) {
+  if (plan.full.empty() || plan.climbing || !plan.ready) return;
+  if (plan.climb_after && *plan.climb_after > now_.at) return;
+  plan.climbing = true;
+  ++plan.busy;
+  const uint32_t root = root_level(plan.spec.tasks());
+  std::set<std::pair<uint32_t, uint64_t>> missing;
+  size_t count = 0;
+  for (const auto& [page, counts] : plan.full) {
+    if (++count > kClimbMax) break;
+    for (const auto& place : path_of(page, root)) {
+      if (!plan.nodes.contains(place)) missing.insert(place);
+    }
+  }
+  if (missing.empty()) return climb_from(plan);
+  read_nodes(plan, {missing.begin(), missing.end()}, [this, &plan] { climb_from(plan); });
+}
+
+void WorkerMind::read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
+                            std::function<void()> then) {
+  Get get{std::string(kNodes), {}};
+  for (const auto& [level, number] : which) {
+    if (get.keys.size() == kBatchMax) break;
+    get.keys.push_back(node_key(plan.job, level, number));
+  }
+  ask_for(plan, std::move(get), [this, &plan, which, then = std::move(then)](Answer&& answer) {
+    if (const auto* rows = std::get_if<Rows>(&answer)) {
+      for (size_t i = 0; i < rows->rows.size(); ++i) {
+        NodeView& view = plan.nodes[which[i]];
+        view.version = rows->rows[i].version;
+        view.node.Clear();
+        if (!view.node.ParseFromString(rows->rows[i].value)) {
+          failure_ = Error{Code::corrupt, fmt::format("a node of job {} is no node", plan.job)};
+          return;
+        }
+      }
+    }
+    then();
+  });
+}
+
+void WorkerMind::climb_from(Plan& plan) {
+  const uint64_t tasks = plan.spec.tasks();
+  const uint32_t root = root_level(tasks);
+  std::vector<uint64_t> pages;
+  std::map<std::pair<uint32_t, uint64_t>, model::Node> next;
+  std::set<std::pair<uint32_t, uint64_t>> changed;
+  const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
+    const auto [place, fresh] = next.try_emplace({level, number});
+    if (fresh) place->second = plan.nodes[{level, number}].node;
+    return place->second;
+  };
+  Counts total;
+  bool complete = false;
+  for (const auto& [page, counts] : plan.full) {
+    if (pages.size() == kClimbMax) break;
+    pages.push_back(page);
+    if (root == 0) {
+      complete = true;
+      total = counts;
+      break;
+    }
+    const uint64_t parent = parent_of(page);
+    if (add_child(node(1, parent), child_of(page), counts)) changed.insert({1, parent});
+  }
+  for (uint32_t level = 1; level <= root; ++level) {
+    const auto begin = next.lower_bound({level, 0});
+    const auto end = next.lower_bound({level + 1, 0});
+    std::vector<std::pair<uint64_t, Counts>> full;
+    for (auto it = begin; it != end; ++it) {
+      if (is_full(it->second, level, it->first.second, tasks)) {
+        full.emplace_back(it->first.second, counts_of(it->second));
+      }
+    }
+    for (const auto& [number, counts] : full) {
+      if (level == root) {
+        complete = true;
+        total = counts;
+      } else if (add_child(node(level + 1, parent_of(number)), child_of(number), counts)) {
+        changed.insert({level + 1, parent_of(number)});
+      }
+    }
+  }
+  std::vector<Write> writes;
+  for (const auto& place : changed) {
+    writes.push_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
+                         next.at(place).SerializeAsString(), plan.nodes[place].version});
+  }
+  if (complete) {
+    if (auto write = end_write(plan, total)) writes.push_back(std::move(*write));
+  }
+  if (writes.empty()) return climbed(plan, pages, complete);
+  commit(std::move(writes), [this, &plan, pages = std::move(pages), next = std::move(next),
+                             changed = std::move(changed), complete](Answer&& answer) mutable {
+    const auto* done = std::get_if<Committed>(&answer);
+    if (done == nullptr) return climb_again(plan);
+    for (const auto& place : changed)
+      plan.nodes[place] = {std::move(next.at(place)), done->version};
+    if (complete) plan.end_version = done->version;
+    climbed(plan, pages, complete);
+  });
+}
+
+void WorkerMind::climbed(Plan& plan, const std::vector<uint64_t>& pages, bool complete) {
+  plan.climbing = false;
+  plan.collisions = 0;
+  for (const uint64_t page : pages) plan.full.erase(page);
+  for (auto& [id, held] : held_) {
+    if (held.plan != &plan) continue;
+    if (!held.bits.empty()) {
+      for (const uint64_t page : pages) held.bits.erase(page);
+    }
+    settled_.insert(id);
+  }
+  if (complete && !plan.ended) {
+    plan.end.set_kind(model::End::DONE);
+    plan.ended = true;
+  }
+  if (owes_release(plan)) release(plan);
+  --plan.busy;
+  climb(plan);
+  tidy(plan);
+}
+
+// Somebody else changed a node, or the end is there already.
+void WorkerMind::climb_again(Plan& plan) {
+  plan.nodes.clear();
+  const uint64_t most = 2ULL << std::min(plan.collisions++, kCollisionDoublings);
+  const Millis delay(random_.below(most));
+  read_end(plan, [this, &plan, delay] {
+    plan.climb_after = now_.at + delay;
+    later(delay, [this, &plan] {
+      plan.climbing = false;
+      plan.climb_after.reset();
+      climb(plan);
+      --plan.busy;  // Of this round; climb() has counted its own.
+      tidy(plan);
+    });
+  });
+}
+
+// What ends the job, unless it has ended already.
+std::optional<Write> WorkerMind::end_write(const Plan& plan, const Counts& counts) const {
+  if (plan.end_version.value_or(0) != 0 && plan.end.kind() != model::End::OPEN) return {};
+  model::End end;
+  end.set_kind(model::End::DONE);
+  end.set_ok(counts.ok);
+  end.set_failed(counts.failed);
+  end.set_ended_us(now_.wall_us);
+  *end.mutable_dependants() = plan.end.dependants();
+  return Put{std::string(kEnds), plan.job, end.SerializeAsString(), plan.end_version.value_or(0)};
+}
+
+bool WorkerMind::owes_release(const Plan& plan) const {
+  return plan.end.kind() != model::End::OPEN && plan.end.dependants_size() > 0 && !plan.released;
+}
+
+void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
+  ask_for(plan, Get{std::string(kEnds), {plan.job}},
+          [this, &plan, then = std::move(then)](Answer&& answer) {
+            const auto* rows = std::get_if<Rows>(&answer);
+            if (rows != nullptr && !rows->rows.empty()) end_read(plan, rows->rows[0]);
+            then();
+          });
+}
+
+void WorkerMind::end_read(Plan& plan, const Row& row) {
+  plan.end_version = row.version;
+  plan.end = open_end();
+  if (row.version == 0) return;
+  plan.end.Clear();
+  if (!plan.end.ParseFromString(row.value)) {
+    failure_ = Error{Code::corrupt, fmt::format("the end of job {} is no end", plan.job)};
+    return;
+  }
+  if (plan.end.kind() == model::End::OPEN) return;
+  if (owes_release(plan)) release(plan);
+  end_plan(plan);
+}
+
+// Nothing of this job is to be done any more: running tasks are stopped, its messages finished.
+void WorkerMind::end_plan(Plan& plan) {
+  if (std::exchange(plan.ended, true)) return;
+  for (auto& [id, held] : held_) {
+    if (held.plan != &plan) continue;
+    abandon(held);
+    settled_.insert(id);
+  }
+}
+
+void WorkerMind::release(Plan& plan) {
+  if (plan.releasing) return;
+  plan.releasing = true;
+  ++plan.busy;
+  // Counted down by each dependant that was looked after.
+  const auto left = plan.end.dependants_size();
+  plan.release_left = static_cast<uint64_t>(left);
+  for (const std::string& job : plan.end.dependants()) {
+    release_one(job, 0, [this, &plan] {
+      if (--plan.release_left > 0) return;
+      plan.releasing = false;
+      plan.released = true;
+      --plan.busy;
+      for (const auto& [id, held] : held_) {
+        if (held.plan == &plan) settled_.insert(id);
+      }
+      tidy(plan);
+    });
+  }
+}
+
+// Starts a job that waited, if this was the last that it waited for; skips it if one of them did
+// not go well.
+void WorkerMind::release_one(const std::string& job, uint32_t depth, std::function<void()> then) {
+  ask(Get{std::string(kJobs), {job}}, [this, job, depth, then = std::move(then)](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    model::Job found;
+    if (rows == nullptr || rows->rows.empty() || rows->rows[0].version == 0 ||
+        !found.ParseFromString(rows->rows[0].value) || depth > 100) {
+      return then();
+    }
+    ask(Get{std::string(kWaits), {job}},
+        [this, found = std::move(found), depth, then](Answer&& waits) {
+          const auto* wait = std::get_if<Rows>(&waits);
+          if (wait == nullptr || wait->rows.empty() || wait->rows[0].version == 0) return then();
+          decide_release(found, wait->rows[0].version, depth, then);
+        });
+  });
+}
+
+void WorkerMind::decide_release(const model::Job& job, uint64_t wait_version, uint32_t depth,
+                                std::function<void()> then) {
+  Get get{std::string(kEnds), {job.spec().after().begin(), job.spec().after().end()}};
+  get.keys.push_back(job.id());
+  ask(std::move(get), [this, job, wait_version, depth, then = std::move(then)](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr) return then();
+    std::vector<model::End> ends(rows->rows.size());
+    for (size_t i = 0; i < ends.size(); ++i) {
+      if (rows->rows[i].version == 0) ends[i].set_kind(model::End::OPEN);
+      if (!ends[i].ParseFromString(rows->rows[i].value)) return then();
+      if (rows->rows[i].version == 0) ends[i].set_kind(model::End::OPEN);
+    }
+    model::End own = std::move(ends.back());
+    ends.pop_back();
+    std::vector<Write> writes;
+    const auto bad = std::ranges::find_if(ends, [](const model::End& end) {
+      return end.kind() != model::End::OPEN && !ended_well(end);
+    });
+    const bool skip = own.kind() == model::End::OPEN && bad != ends.end();
+    if (skip) {
+      own.set_kind(model::End::SKIPPED);
+      own.set_ended_us(now_.wall_us);
+      own.set_why(fmt::format("job {} before it did not go well",
+                              job.spec().after(static_cast<int>(bad - ends.begin()))));
+      writes.push_back(
+          Put{std::string(kEnds), job.id(), own.SerializeAsString(), rows->rows.back().version});
+    } else if (own.kind() == model::End::OPEN) {
+      if (!std::ranges::all_of(ends, ended_well)) return then();
+      const model::Range range = first_range(job, now_.wall_us);
+      writes.push_back(Push{job.queue(), {{range_id(range), range.SerializeAsString()}}});
+    }
+    writes.push_back(Erase{std::string(kWaits), job.id(), wait_version});
+    commit(std::move(writes), [this, id = job.id(), own, skip, depth, then](Answer&& committed) {
+      if (std::get_if<Committed>(&committed) == nullptr) return release_one(id, depth + 1, then);
+      if (!skip || own.dependants().empty()) return then();
+      release_all({own.dependants().begin(), own.dependants().end()}, depth + 1, then);
+    });
+  });
+}
+
+void WorkerMind::release_all(std::vector<std::string> jobs, uint32_t depth,
+                             std::function<void()> then) {
+  if (jobs.empty()) return then();
+  const std::string job = std::move(jobs.back());
+  jobs.pop_back();
+  release_one(job, depth, [this, jobs = std::move(jobs), depth, then = std::move(then)]() mutable {
+    release_all(std::move(jobs), depth, std::move(then));
+  });
+}
+
+}  // namespace dunlin

@@ -1,0 +1,389 @@
+// Where a worker gets its ranges from, how much of them it keeps, and what it gives back.
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "worker/worker.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kScanIdle = Millis(500);
+constexpr Millis kScanBusy = std::chrono::seconds(5);
+constexpr Millis kShareEvery = Millis(250);
+constexpr Millis kPullWait = std::chrono::seconds(10);
+constexpr size_t kWaitingMax = 32;                        // Pulls that wait, each at another route.
+constexpr size_t kHeldMax = 4096;                         // Ranges.
+constexpr uint64_t kShareMax = 1U << 15U;                 // Tasks of one range.
+constexpr Millis kKeepDropped = std::chrono::minutes(2);  // Slots may still read the spec.
+constexpr uint64_t kPullMax = 256;                        // Messages of one pull.
+constexpr double kAheadUs = 100'000;                      // Work to hold beyond what runs.
+constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
+constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back.
+
+}  // namespace
+
+// How many tasks are worth holding: those that run, and so many more that no slot ever waits for
+// the store. Long tasks are taken one by one.
+uint64_t WorkerMind::target() const {
+  if (mean_us_ == 0) return uint64_t{options_.slots} * 4;
+  if (mean_us_ > kLongUs) return options_.slots;
+  const double ahead = std::ceil(kAheadUs / std::max(mean_us_, 1.0));
+  return std::min<uint64_t>(
+      static_cast<uint64_t>(options_.slots * (1 + std::min(ahead, double{kShareMax}))),
+      std::max<uint64_t>(kShareMax, 2 * options_.slots));
+}
+
+void WorkerMind::scan_routes(std::string after) {
+  if (after.empty()) scanned_.clear();
+  ask(Scan{std::string(kRoutes), "", std::move(after), kBatchMax}, [this](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows != nullptr && !rows->rows.empty()) {
+      for (const Row& row : rows->rows) add_route(row);
+      return scan_routes(rows->rows.back().key);
+    }
+    std::ranges::stable_sort(scanned_, std::greater<>(),
+                             [](const RouteView& view) { return view.route.priority(); });
+    for (RouteView& view : scanned_) {
+      const auto old = std::ranges::find(routes_, view.queue, &RouteView::queue);
+      if (old != routes_.end()) view.depth = old->depth;
+    }
+    if (scanned_.size() != routes_.size()) tried_ = 0;
+    routes_ = std::move(scanned_);
+    if (!held_.empty()) idle_since_ = now_.at;
+    if (options_.idle_exit > Millis(0) && now_.at - idle_since_ >= options_.idle_exit) {
+      return drain(now_);
+    }
+    later(held_.empty() ? kScanIdle : kScanBusy, [this] { scan_routes(""); });
+  });
+}
+
+void WorkerMind::add_route(const Row& row) {
+  RouteView view{row.key, {}, {}};
+  if (!view.route.ParseFromString(row.value)) return;
+  if (satisfies(view.route.requires_())) scanned_.push_back(std::move(view));
+}
+
+bool WorkerMind::satisfies(const model::Requirements& needs) const {
+  if (std::max(needs.cpus(), 1U) > options_.slots || needs.gpus() > options_.gpus) return false;
+  if (needs.mem_bytes() > options_.mem_bytes) return false;
+  return std::ranges::all_of(
+      needs.tags(), [this](const std::string& tag) { return options_.tags.contains(tag); });
+}
+
+// With one route a pull waits there. With several, each is asked in turn, by priority; only when
+// none has anything do pulls wait, at all of them.
+void WorkerMind::pull() {
+  if (stopping() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
+  const uint64_t have = running_.size() + unstarted_;
+  const uint64_t want = target();
+  if (have > want / 2 && have + options_.slots > want) return;
+  if (routes_.size() == 1) {
+    if (pulling_.empty()) pull_from(routes_.front().queue, kPullWait);
+    return;
+  }
+  if (tried_ < routes_.size()) {
+    if (!pulling_.empty()) return;
+    // Routes of the same priority take turns; the first of them changes with each success.
+    const RouteView& view = routes_[tried_];
+    const auto same =
+        std::ranges::equal_range(routes_, view.route.priority(), std::greater<>(),
+                                 [](const RouteView& other) { return other.route.priority(); });
+    const auto first = static_cast<size_t>(same.begin() - routes_.begin());
+    const size_t turn = first + (tried_ - first + turn_) % same.size();
+    pull_from(routes_[turn].queue, Millis(0));
+    return;
+  }
+  for (const RouteView& view : routes_) {
+    if (pulling_.size() >= kWaitingMax) break;
+    if (!pulling_.contains(view.queue)) pull_from(view.queue, kPullWait);
+  }
+}
+
+void WorkerMind::pull_from(const std::string& queue, Millis wait) {
+  pulling_.insert(queue);
+  ask(Pull{queue, pull_max_, options_.hold, wait}, [this, queue](Answer&& answer) {
+    pulling_.erase(queue);
+    auto* found = std::get_if<Deliveries>(&answer);
+    if (found == nullptr || found->deliveries.empty()) {
+      ++tried_;
+      if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
+      return;
+    }
+    tried_ = 0;
+    ++turn_;
+    pulled(queue, std::move(found->deliveries));
+  });
+}
+
+void WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& deliveries) {
+  const bool all = deliveries.size() == pull_max_;
+  bool large = false;
+  for (Delivery& delivery : deliveries) {
+    const uint64_t id = hold(queue, std::move(delivery));
+    if (Held* held = find(id)) large |= held->splitting;
+  }
+  // Many small ranges are worth one pull; of large ones, one is enough.
+  if (large) {
+    pull_max_ = 1;
+  } else if (all) {
+    pull_max_ = std::min(pull_max_ * 2, kPullMax);
+  }
+}
+
+uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery) {
+  const uint64_t id = ++last_held_;
+  Held& held = held_[id];
+  held.id = id;
+  held.queue = queue;
+  held.lease = std::move(delivery.lease);
+  held.received_us = now_.wall_us;
+  model::Range& range = held.range;
+  if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
+      range.last() > kTasksMax || range.job().empty()) {
+    log::warning("dropped a message that is no range queue={} id={}", queue, held.lease.id);
+    held.plan = &plan_of_nothing_;
+    ++plan_of_nothing_.held;
+    settled_.insert(id);
+    return id;
+  }
+  held.plan = &plan_of(queue, range);
+  ++held.plan->held;
+  const uint32_t again = delivery.attempt - 1;
+  held.attempt = std::max(range.attempt(), 1U) + again;
+  held.lost = range.lost() + again;
+  held.seen = range.seen() || again > 0;
+  held.isolate = again > 0 && range.last() - range.first() > 1 &&
+                 held.plan->spec.delivery() != model::DELIVERY_AT_MOST_ONCE;
+  held.first = held.next = range.first();
+  held.last = range.last();
+  if (again > 0) {
+    read_split(id);
+  } else {
+    adopt(held);
+  }
+  return id;
+}
+
+// Who gets a message again must know how much of it the last holder gave away.
+void WorkerMind::read_split(uint64_t id) {
+  Held& held = held_.at(id);
+  held.reading = true;
+  ask(Get{std::string(kSplits), {held.lease.id}}, [this, id](Answer&& answer) {
+    Held* range = find(id);
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (range == nullptr || rows == nullptr || rows->rows.empty()) return;
+    range->reading = false;
+    range->split_version = rows->rows[0].version;
+    if (range->split_version != 0) {
+      const auto last = parse_number("the end of a range", rows->rows[0].value);
+      if (last.ok()) range->last = std::clamp(last.value(), range->first, range->last);
+    }
+    adopt(*range);
+  });
+}
+
+// From here on its tasks may be started.
+void WorkerMind::adopt(Held& held) {
+  const int64_t rest_ms = held.range.not_before_ms() - now_.wall_us / 1000;
+  if (rest_ms > 0) {
+    held.resting = true;
+    later(Millis(std::min<int64_t>(rest_ms, 1000)), [this, id = held.id] {
+      if (Held* range = find(id)) adopt(*range);
+    });
+    return;
+  }
+  held.resting = false;
+  held.adopted = true;
+  unstarted_ += held.last - held.next;
+  if (held.next == held.last) settled_.insert(held.id);
+  if (held.isolate || held.last - held.first == 1) return;
+  const uint64_t share = share_of(held);
+  if (held.last - held.first > share + share / 2) shorten(held, held.first + share);
+}
+
+// Guided self-scheduling: no more than half of an even share, so that the last ranges are small.
+uint64_t WorkerMind::share_of(const Held& held) const {
+  const uint64_t size = held.last - held.first;
+  const uint64_t have = running_.size() + unstarted_ - size;
+  const uint64_t want = target() > have ? target() - have : 0;
+  const auto view = std::ranges::find(routes_, held.queue, &RouteView::queue);
+  const uint64_t holders = view == routes_.end() ? 1 : std::max<uint64_t>(view->depth.leased, 1);
+  const uint64_t guided = holders == 1 ? size : size / (2 * holders);
+  return std::min({std::max<uint64_t>(want, options_.slots),
+                   std::max<uint64_t>(guided, options_.slots), kShareMax});
+}
+
+// Gives the tasks from `last` on to whoever pulls them next. REQUIRES: none of them was started.
+void WorkerMind::shorten(Held& held, uint64_t last) {
+  CHECK(!held.splitting && last >= held.next && last <= held.last);
+  if (last - held.first >= 2 * kPageTasks) {
+    last = std::max(last / kPageTasks * kPageTasks, held.next);
+  }
+  if (last == held.last) return;
+  model::Range tail = held.range;
+  tail.set_first(last);
+  tail.set_last(held.last);
+  // A message that is still held keeps its id: the copy needs another one.
+  tail.set_attempt(held.attempt + (last == held.first ? 1 : 0));
+  tail.set_lost(held.range.alone() ? held.lost : 0);
+  tail.set_seen(held.seen);
+  tail.set_sent_us(now_.wall_us);
+  if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *tail.mutable_spec() = held.plan->spec;
+  unstarted_ -= held.last - last;
+  held.last = last;
+  held.splitting = true;
+  std::vector<Write> writes;
+  writes.push_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
+  writes.push_back(
+      Put{std::string(kSplits), held.lease.id, std::to_string(last), held.split_version});
+  commit(std::move(writes), [this, id = held.id](Answer&& answer) {
+    Held* range = find(id);
+    if (range == nullptr) return;
+    range->splitting = false;
+    if (const auto* done = std::get_if<Committed>(&answer)) {
+      range->split_version = done->version;
+      settled_.insert(id);
+      return;
+    }
+    // Somebody else has the message: its lease ended. The next renewal would say so, too.
+    forget(id);
+  });
+}
+
+// What others could do now is given back: half of the range with most unstarted tasks.
+void WorkerMind::share_with_hungry() {
+  later(kShareEvery, [this] { share_with_hungry(); });
+  if (held_.empty() || stopping()) return;
+  const Held* most = nullptr;
+  for (const auto& [id, held] : held_) {
+    if (!held.adopted || held.splitting || held.isolate || held.last - held.next < 2) continue;
+    if (most == nullptr || held.last - held.next > most->last - most->next) most = &held;
+  }
+  const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
+  ask(AskDepth{queue}, [this, queue, id = most != nullptr ? most->id : 0](Answer&& answer) {
+    const auto* depth = std::get_if<Depth>(&answer);
+    if (depth == nullptr) return;
+    const auto view = std::ranges::find(routes_, queue, &RouteView::queue);
+    if (view != routes_.end()) view->depth = *depth;
+    Held* held = find(id);
+    if (held == nullptr || depth->ready > 0 || held->splitting || stopping()) return;
+    if (!options_.queue.empty()) return;  // There is nobody else.
+    const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
+    if (mean_us_ == 0 || time_us / options_.slots < kHungryUs) return;
+    if (held->last - held->next >= 2) shorten(*held, held->next + (held->last - held->next) / 2);
+  });
+}
+
+void WorkerMind::drain(Now now) {
+  now_ = now;
+  draining_ = true;
+  for (auto& [id, held] : held_) {
+    if (held.reading || held.splitting || held.plan->ended) continue;
+    give_back_unstarted(held);
+  }
+  think();
+}
+
+void WorkerMind::give_back_unstarted(Held& held) {
+  if (held.resting) {
+    held.resting = false;
+    held.adopted = true;
+    unstarted_ += held.last - held.next;
+  }
+  if (held.adopted && held.next < held.last) shorten(held, held.next);
+}
+
+// Running tasks are stopped and given back as another attempt; what has already ended is published
+// before the range is finished.
+void WorkerMind::stop(Now now) {
+  now_ = now;
+  stopping_ = true;
+  std::map<uint64_t, std::vector<uint64_t>> tasks;  // By held range.
+  for (const auto& [ticket, running] : running_) {
+    effects_.drop.push_back(ticket);
+    tasks[running.held].push_back(running.task);
+  }
+  std::ranges::sort(effects_.drop);
+  for (auto& [id, list] : tasks) {
+    std::ranges::sort(list);
+    held_.at(id).plan->keep = now.at + kKeepDropped;
+    give_back_running(held_.at(id), list);
+  }
+  running_.clear();
+  uploading_.clear();
+  drain(now);
+}
+
+void WorkerMind::give_back_running(Held& held, const std::vector<uint64_t>& tasks) {
+  if (held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
+    for (const uint64_t task : tasks) {
+      settle(held, task, lost_outcome(held, "its worker was stopped"));
+    }
+    return;
+  }
+  std::vector<Write> writes;
+  Push push{held.queue, {}};
+  for (const uint64_t task : tasks) {
+    model::Range range = held.range;
+    range.set_first(task);
+    range.set_last(task + 1);
+    range.set_attempt(held.attempt + 1);
+    range.set_lost(held.range.alone() ? held.lost : 0);
+    range.set_seen(true);
+    if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = held.plan->spec;
+    push.messages.push_back({range_id(range), range.SerializeAsString()});
+  }
+  writes.push_back(std::move(push));
+  commit(std::move(writes), [this, id = held.id, count = tasks.size()](Answer&&) {
+    if (Held* range = find(id)) {
+      range->pending -= count;
+      range->settled += count;
+      settled_.insert(id);
+    }
+  });
+}
+
+// Somebody else has the range, or nobody needs it: nothing that it still does matters.
+void WorkerMind::forget(uint64_t id) {
+  const auto found = held_.find(id);
+  if (found == held_.end()) return;
+  Held& held = found->second;
+  abandon(held);
+  Plan& plan = *held.plan;
+  held_.erase(found);
+  settled_.erase(id);
+  --plan.held;
+  tidy(plan);
+}
+
+// Stops its tasks and drops what they left; the range itself stays held.
+void WorkerMind::abandon(Held& held) {
+  std::vector<uint64_t> tickets;
+  for (const auto& [ticket, running] : running_) {
+    if (running.held == held.id) tickets.push_back(ticket);
+  }
+  std::ranges::sort(tickets);
+  for (const uint64_t ticket : tickets) {
+    effects_.drop.push_back(ticket);
+    release_amounts(*held.plan, running_.at(ticket));
+    running_.erase(ticket);
+    uploading_.erase(ticket);
+  }
+  if (!tickets.empty()) held.plan->keep = now_.at + kKeepDropped;
+  if (held.adopted) unstarted_ -= held.last - held.next;
+  held.next = held.last;
+  for (auto& [number, view] : held.plan->pages) {
+    std::erase_if(view.outcomes,
+                  [id = held.id](const PendingOutcome& one) { return one.held == id; });
+    std::erase_if(view.moves, [id = held.id](const PendingMove& one) { return one.held == id; });
+    claiming_ -=
+        std::erase_if(view.claims, [id = held.id](const auto& one) { return one.second == id; });
+  }
+}
+
+}  // namespace dunlin

@@ -1,0 +1,533 @@
+// From a held range to running tasks, and from their endings to outcomes.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/log.h"
+#include "model/expand.h"
+#include "model/inputs.h"
+#include "worker/worker.h"
+
+namespace dunlin {
+namespace {
+
+constexpr double kBufferUs = 10'000;   // Work that waits in the slots' list.
+constexpr uint64_t kBufferMax = 1024;  // Tasks for each slot.
+constexpr double kGrabUs = 50;         // A slot takes so much work at once.
+constexpr uint64_t kGrabMax = 64;
+constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
+constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
+constexpr uint32_t kBackoffDoublings = 16;
+constexpr size_t kWhyMax = 200;
+
+bool is_heavy(const model::Requirements& needs) {
+  return needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0;
+}
+
+bool is_covered(uint64_t page, uint64_t first, uint64_t last, uint64_t tasks) {
+  const uint64_t begin = page * kPageTasks;
+  return first <= begin && begin + page_size(page, tasks) <= last;
+}
+
+}  // namespace
+
+WorkerMind::Held* WorkerMind::find(uint64_t held) {
+  const auto found = held_.find(held);
+  return found == held_.end() ? nullptr : &found->second;
+}
+
+// Like ask(), and the plan stays until the answer came.
+void WorkerMind::ask_for(Plan& plan, Request request, Then then) {
+  ++plan.busy;
+  ask(std::move(request), [this, &plan, then = std::move(then)](Answer&& answer) {
+    --plan.busy;
+    then(std::move(answer));
+    tidy(plan);
+  });
+}
+
+Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
+  std::unique_ptr<Plan>& slot = plans_[range.job()];
+  if (slot == nullptr) {
+    slot = std::make_unique<Plan>();
+    slot->job = range.job();
+    slot->round = range.round();
+  }
+  Plan& plan = *slot;
+  plan.queue = queue;
+  if (range.round() > plan.round) {  // The job was opened again.
+    plan.round = range.round();
+    plan.ended = plan.released = false;
+    plan.end_version.reset();
+    plan.nodes.clear();
+    plan.pages.clear();
+  }
+  if (!plan.ready && range.has_spec()) {
+    plan.spec.Swap(range.mutable_spec());
+    plan_ready(plan);
+  }
+  range.clear_spec();
+  // One that was on its way for long may have been cancelled meanwhile.
+  const bool fresh = !range.seen() && now_.wall_us - range.sent_us() < 5'000'000;
+  if (!plan.ready) read_job(plan);
+  if (!fresh && !plan.end_version && !plan.ended) read_end(plan, [] {});
+  return plan;
+}
+
+void WorkerMind::read_job(Plan& plan) {
+  if (plan.asked) return;
+  plan.asked = true;
+  ask_for(plan, Get{std::string(kJobs), {plan.job}}, [this, &plan](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr || rows->rows.empty()) return;
+    model::Job job;
+    if (rows->rows[0].version == 0 || !job.ParseFromString(rows->rows[0].value)) {
+      log::warning("there is no job for a range job={}", plan.job);
+      return end_plan(plan);
+    }
+    plan.spec = std::move(*job.mutable_spec());
+    plan_ready(plan);
+  });
+}
+
+void WorkerMind::plan_ready(Plan& plan) {
+  plan.ready = true;
+  const Result<void> prepared = prepare(plan);
+  if (!prepared.ok()) plan.trouble = prepared.error().what;
+}
+
+// Keeps the slots' list filled: by age, and larger priority first.
+void WorkerMind::start() {
+  if (stopping_ || no_more_ || unstarted_ == 0) return;
+  const double mean = mean_us_ == 0 ? kBufferUs : std::max(mean_us_, 1.0);
+  const auto ahead = static_cast<uint64_t>(std::min(kBufferUs / mean, double{kBufferMax}));
+  const uint64_t most = options_.slots * (1 + ahead);
+  effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(kGrabUs / mean), 1, kGrabMax);
+  std::vector<Held*> order;
+  for (auto& [id, held] : held_) {
+    if (held.adopted && held.next < held.last && held.plan->ready && !held.plan->ended) {
+      order.push_back(&held);
+    }
+    if (order.size() > most) break;
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const Held* held) { return held->plan->spec.priority(); });
+  for (Held* held : order) {
+    if (held->isolate) {
+      isolate(*held);
+      continue;
+    }
+    const uint64_t taken = running_.size() + claiming_;
+    if (taken >= most) break;
+    start_from(*held, most - taken);
+  }
+}
+
+bool WorkerMind::fits(const Held& held) const {
+  const model::Requirements& needs = held.plan->spec.requires_();
+  if (held.lost + 1 >= kLostMax && doubtful_ > 0) return false;
+  if (is_heavy(needs) && claiming_ > 0) return false;
+  if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < options_.slots;
+  return cpus_used_ + std::max(needs.cpus(), 1U) <= options_.slots &&
+         mem_used_ + needs.mem_bytes() <= options_.mem_bytes && needs.gpus() <= gpus_free_.size();
+}
+
+void WorkerMind::start_from(Held& held, size_t max) {
+  Plan& plan = *held.plan;
+  std::vector<std::string> values;
+  const bool careful = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  for (; max > 0 && held.next < held.last; --max) {
+    const uint64_t task = held.next;
+    const uint64_t page = page_of(task);
+    if (!page_is_there(held, page)) return;
+    const PageView* view = held.seen || careful ? &plan.pages[page] : nullptr;
+    const uint32_t offset = offset_of(task);
+    if (view != nullptr && plan.spec.delivery() != model::DELIVERY_RELAXED &&
+        (view->has_outcome(offset) || (view->is_moved(offset) && !held.range.alone()))) {
+      ++held.next;
+      --unstarted_;
+      ++held.settled;
+      settled_.insert(held.id);
+      continue;
+    }
+    if (careful && view->claim_of(offset) != nullptr) {
+      take_task(held);
+      settle(held, task,
+             lost_outcome(held, "its worker was lost, and it may be started only once"));
+      continue;
+    }
+    if (held.lost >= kLostMax) {
+      take_task(held);
+      settle(held, task,
+             lost_outcome(held, fmt::format("{} workers in a row were lost while they "
+                                            "ran it",
+                                            held.lost)));
+      continue;
+    }
+    if (!plan.trouble.empty()) {
+      take_task(held);
+      refuse(held, task, plan.trouble);
+      continue;
+    }
+    if (!fits(held) || !read_stdin(plan) || !inputs_are_there(plan, task, values)) return;
+    take_task(held);
+    if (careful) {
+      claim(held, task);  // Its values are read again when the claim is durable.
+    } else {
+      launch(held, task, std::move(values));
+    }
+  }
+}
+
+void WorkerMind::take_task(Held& held) {
+  ++held.next;
+  --unstarted_;
+  ++held.pending;
+}
+
+// A page that nobody else can have written need not be read; one that is shared is read while its
+// tasks run, one that was seen before they start.
+bool WorkerMind::page_is_there(Held& held, uint64_t page) {
+  Plan& plan = *held.plan;
+  const bool covered = is_covered(page, held.first, held.last, plan.spec.tasks());
+  const bool needed = (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) ||
+                      plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  if (covered && !held.seen) return true;
+  PageView& view = plan.pages[page];
+  if (!view.known) read_page(plan, page);
+  return !needed || view.known;
+}
+
+bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values) {
+  values.clear();
+  const model::Inputs& inputs = plan.spec.inputs();
+  if (inputs.sources().empty()) return true;
+  const std::vector<uint64_t> indices = source_indices(inputs, task);
+  for (size_t source = 0; source < indices.size(); ++source) {
+    const uint64_t index = indices[source];
+    if (inputs.sources(static_cast<int>(source)).blob().empty()) {
+      values.push_back(plan.values[source].at(index));
+      continue;
+    }
+    const uint64_t group = index / kValuesPerIndex;
+    const auto found = plan.groups.find({source, group});
+    if (found == plan.groups.end()) {
+      read_group(plan, source, group);
+      return false;
+    }
+    const uint64_t at = index % kValuesPerIndex;
+    if (at >= found->second.size()) {
+      plan.trouble = fmt::format("the inputs of job {} are damaged", plan.job);
+      return false;
+    }
+    values.push_back(found->second[at]);
+  }
+  return true;
+}
+
+void WorkerMind::read_group(Plan& plan, size_t source, uint64_t group) {
+  if (!plan.groups_asked.insert({source, group}).second) return;
+  const model::Source& from = plan.spec.inputs().sources(static_cast<int>(source));
+  const Slice index = index_slice(from, group);
+  const auto failed = [&plan](const Answer& answer) {
+    const auto* error = std::get_if<Error>(&answer);
+    plan.trouble = fmt::format("the inputs of job {} cannot be read: {}", plan.job,
+                               error != nullptr ? error->what : "no bytes");
+  };
+  ask_for(plan, BlobGet{from.blob(), index.offset, index.size},
+          [this, &plan, &from, source, group, failed](Answer&& answer) {
+            const auto* bytes = std::get_if<Bytes>(&answer);
+            if (bytes == nullptr) return failed(answer);
+            const auto slice = group_slice(from, group, bytes->bytes);
+            if (!slice.ok()) return failed(slice.error());
+            read_slice(plan, from.blob(), slice.value(), "",
+                       [&plan, source, group, failed](Result<std::string>&& values) {
+                         if (!values.ok()) return failed(values.error());
+                         auto read = read_values(values.value());
+                         if (!read.ok()) return failed(read.error());
+                         if (plan.groups.size() > 64)
+                           plan.groups.clear(), plan.groups_asked.clear();
+                         plan.groups_asked.insert({source, group});
+                         plan.groups[{source, group}] = std::move(read).value();
+                       });
+          });
+}
+
+// A slice may be longer than one answer.
+void WorkerMind::read_slice(Plan& plan, const std::string& blob, Slice slice, std::string so_far,
+                            std::function<void(Result<std::string>&&)> then) {
+  if (slice.size == 0) return then(std::move(so_far));
+  const uint64_t size = std::min<uint64_t>(slice.size, kBlobPart);
+  ask_for(plan, BlobGet{blob, slice.offset, size},
+          [this, &plan, blob, slice, so_far = std::move(so_far),
+           then = std::move(then)](Answer&& answer) mutable {
+            if (const auto* error = std::get_if<Error>(&answer)) return then(*error);
+            const std::string& bytes = std::get<Bytes>(answer).bytes;
+            if (bytes.empty()) return then(Error{Code::corrupt, "blob " + blob + " is too short"});
+            so_far += bytes;
+            read_slice(plan, blob, {slice.offset + bytes.size(), slice.size - bytes.size()},
+                       std::move(so_far), std::move(then));
+          });
+}
+
+bool WorkerMind::read_stdin(Plan& plan) {
+  const std::string& blob = plan.spec.stdin_blob();
+  if (blob.empty() || plan.stdin_bytes) return true;
+  if (plan.stdin_asked) return false;
+  plan.stdin_asked = true;
+  ask_for(plan, BlobList{blob, "", 1}, [this, &plan, blob](Answer&& answer) {
+    const auto* names = std::get_if<BlobNames>(&answer);
+    if (names == nullptr || names->blobs.empty() || names->blobs[0].name != blob ||
+        names->blobs[0].size > kStdinMax) {
+      plan.trouble = fmt::format("the stdin of job {} cannot be read", plan.job);
+      plan.stdin_bytes = "";
+      return;
+    }
+    read_slice(plan, blob, {0, names->blobs[0].size}, "", [&plan](Result<std::string>&& bytes) {
+      if (!bytes.ok()) plan.trouble = bytes.error().what;
+      plan.stdin_bytes = bytes.ok() ? std::move(bytes).value() : std::string();
+    });
+  });
+  return false;
+}
+
+void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& values) {
+  const Plan& plan = *held.plan;
+  const model::Requirements& needs = plan.spec.requires_();
+  const uint64_t ticket = ++last_ticket_;
+  Assignment assignment{.ticket = ticket,
+                        .spec = &plan.spec,
+                        .job = plan.job,
+                        .task = task,
+                        .attempt = held.attempt,
+                        .values = std::move(values),
+                        .stdin_bytes = plan.stdin_bytes.value_or("")};
+  Running running{held.id, task, {}};
+  for (uint32_t i = 0; i < needs.gpus(); ++i) {
+    running.gpus.push_back(*gpus_free_.begin());
+    gpus_free_.erase(gpus_free_.begin());
+  }
+  assignment.gpus = running.gpus;
+  cpus_used_ += std::max(needs.cpus(), 1U);
+  mem_used_ += needs.mem_bytes();
+  if (is_heavy(needs)) ++heavy_;
+  if (held.lost + 1 >= kLostMax) {
+    ++doubtful_;
+    running.doubtful = true;
+  }
+  running_.emplace(ticket, std::move(running));
+  effects_.start.push_back(std::move(assignment));
+}
+
+void WorkerMind::release_amounts(const Plan& plan, const Running& running) {
+  const model::Requirements& needs = plan.spec.requires_();
+  cpus_used_ -= std::max(needs.cpus(), 1U);
+  mem_used_ -= needs.mem_bytes();
+  if (is_heavy(needs)) --heavy_;
+  if (running.doubtful) --doubtful_;
+  gpus_free_.insert(running.gpus.begin(), running.gpus.end());
+}
+
+// At-most-once: the start is written down before it happens.
+void WorkerMind::claim(Held& held, uint64_t task) {
+  ++claiming_;
+  PageView& view = held.plan->pages[page_of(task)];
+  view.claims.emplace_back(offset_of(task), held.id);
+  mark_dirty(*held.plan, page_of(task));
+}
+
+void WorkerMind::claimed(uint64_t task, uint64_t id) {
+  --claiming_;
+  Held* held = find(id);
+  if (held == nullptr) return;
+  std::vector<std::string> values;
+  if (stopping_) {  // It was not started, but nobody else can know.
+    return settle(*held, task, lost_outcome(*held, "its worker was stopped before it started"));
+  }
+  if (!inputs_are_there(*held->plan, task, values)) {
+    return refuse(*held, task, "its inputs were gone after it was claimed");
+  }
+  launch(*held, task, std::move(values));
+}
+
+// A worker was lost while it held these tasks. The first of them may be the reason: each gets a
+// message of its own, so that it can only take itself down. The others go on as one range.
+void WorkerMind::isolate(Held& held) {
+  Plan& plan = *held.plan;
+  if (held.splitting) return;
+  uint64_t alone = 0;
+  uint64_t task = held.next;
+  for (; task < held.last && alone < kIsolateMax; ++task) {
+    const uint64_t page = page_of(task);
+    if (!page_is_there(held, page)) return;
+    const PageView& view = plan.pages[page];
+    const bool settled = view.has_outcome(offset_of(task)) || view.is_moved(offset_of(task));
+    if (!settled) ++alone;
+  }
+  const uint64_t last = task;
+  for (task = held.next; task < last; ++task) {
+    const PageView& view = plan.pages[page_of(task)];
+    if (view.has_outcome(offset_of(task)) || view.is_moved(offset_of(task))) {
+      ++held.next;
+      --unstarted_;
+      ++held.settled;
+      continue;
+    }
+    take_task(held);
+    move_task(held, task, held.attempt, held.lost, 0);
+  }
+  held.isolate = false;
+  settled_.insert(held.id);
+  if (held.next < held.last) shorten(held, held.next);
+}
+
+// Gives a task a message of its own.
+void WorkerMind::move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t lost,
+                           int64_t not_before_ms) {
+  model::Range range = held.range;
+  range.set_first(task);
+  range.set_last(task + 1);
+  range.set_attempt(attempt);
+  range.set_lost(lost);
+  range.set_seen(true);
+  range.set_alone(true);
+  range.set_not_before_ms(not_before_ms);
+  range.set_sent_us(now_.wall_us);
+  if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = held.plan->spec;
+  PageView& view = held.plan->pages[page_of(task)];
+  view.moves.push_back({held.id, std::move(range)});
+  mark_dirty(*held.plan, page_of(task));
+}
+
+PendingOutcome WorkerMind::lost_outcome(const Held& held, std::string why) const {
+  PendingOutcome pending;
+  model::Outcome& outcome = pending.outcome;
+  outcome.set_state(model::STATE_LOST);
+  outcome.set_blame(model::BLAME_WORKER);
+  outcome.set_attempt(held.attempt);
+  outcome.set_why(std::move(why));
+  outcome.set_received_us(held.received_us);
+  return pending;
+}
+
+void WorkerMind::refuse(Held& held, uint64_t task, const std::string& why) {
+  PendingOutcome pending = lost_outcome(held, why);
+  pending.outcome.set_state(model::STATE_REFUSED);
+  pending.outcome.set_blame(model::BLAME_STORE);
+  settle(held, task, std::move(pending));
+}
+
+void WorkerMind::settle(Held& held, uint64_t task, PendingOutcome&& pending) {
+  pending.held = held.id;
+  pending.task = task;
+  pending.outcome.set_offset(offset_of(task));
+  if (pending.outcome.why().size() > kWhyMax) pending.outcome.mutable_why()->resize(kWhyMax);
+  PageView& view = held.plan->pages[page_of(task)];
+  view.outcomes.push_back(std::move(pending));
+  mark_dirty(*held.plan, page_of(task));
+}
+
+void WorkerMind::ended(std::vector<Ending>&& endings, Now now) {
+  now_ = now;
+  for (Ending& ending : endings) {
+    const auto found = running_.find(ending.ticket);
+    if (found == running_.end()) continue;  // Dropped meanwhile.
+    const Held& held = held_.at(found->second.held);
+    uint32_t uploads = 0;
+    for (const auto& [spool, which] :
+         {std::pair(&ending.out_spool, "out"), {&ending.err_spool, "err"}}) {
+      if (spool->empty()) continue;
+      ++uploads;
+      effects_.uploads.push_back(
+          {ending.ticket, *spool,
+           blob_name(held.plan->job, found->second.task, held.attempt, which)});
+    }
+    if (uploads > 0) {
+      uploading_.emplace(ending.ticket, Uploading{std::move(ending), uploads});
+    } else {
+      end_task(std::move(ending));
+    }
+  }
+  think();
+}
+
+void WorkerMind::uploaded(uint64_t ticket, const Result<void>& result, Now now) {
+  now_ = now;
+  const auto found = uploading_.find(ticket);
+  if (found == uploading_.end()) return;
+  if (!result.ok()) found->second.trouble = result.error().what;
+  if (--found->second.left > 0) return;
+  Uploading done = std::move(found->second);
+  uploading_.erase(found);
+  model::Outcome& outcome = done.ending.outcome;
+  const bool kept = done.trouble.empty();
+  for (const auto& [spool, output] : {std::pair(&done.ending.out_spool, outcome.mutable_out()),
+                                      {&done.ending.err_spool, outcome.mutable_err()}}) {
+    if (spool->empty()) continue;
+    output->clear_bytes();
+    output->set_where(kept ? model::Output::BLOB : model::Output::HERE);
+    if (!kept) output->set_cut(output->cut() + output->size());
+  }
+  if (!kept) outcome.set_why("its output could not be stored: " + done.trouble);
+  end_task(std::move(done.ending));
+  think();
+}
+
+void WorkerMind::end_task(Ending&& ending) {
+  const auto found = running_.find(ending.ticket);
+  const Running running = std::move(found->second);
+  running_.erase(found);
+  Held& held = held_.at(running.held);
+  release_amounts(*held.plan, running);
+  model::Outcome& outcome = ending.outcome;
+  measure(outcome);
+  outcome.set_attempt(held.attempt);
+  outcome.set_received_us(held.received_us);
+  outcome.set_waited_us(static_cast<uint32_t>(
+      std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
+  if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
+  PendingOutcome pending;
+  pending.outcome = std::move(outcome);
+  model::Outcome& kept = pending.outcome;
+  if (!kept.value().empty()) kept.mutable_out()->set_allocated_bytes(kept.release_value());
+  for (const auto& [output, row] :
+       {std::pair(kept.mutable_out(), &pending.out), {kept.mutable_err(), &pending.err}}) {
+    if (output->where() != model::Output::HERE || output->bytes().size() <= kOutputHereMax)
+      continue;
+    output->set_where(model::Output::ROW);
+    output->set_size(output->bytes().size());
+    row->swap(*output->mutable_bytes());
+  }
+  if (kept.out().ByteSizeLong() == 0) kept.clear_out();
+  if (kept.err().ByteSizeLong() == 0) kept.clear_err();
+  settle(held, running.task, std::move(pending));
+}
+
+// Whether the task's own failure is worth another try, which then is on its way.
+bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome) {
+  const model::Spec& spec = held.plan->spec;
+  if (outcome.blame() == model::BLAME_STORE || spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
+    return false;
+  }
+  if (held.range.failures() >= spec.retries()) return false;
+  if (!spec.retry_on().empty() &&
+      (outcome.state() != model::STATE_FAILED ||
+       std::ranges::find(spec.retry_on(), static_cast<uint32_t>(outcome.exit())) ==
+           spec.retry_on().end())) {
+    return false;
+  }
+  const uint64_t backoff = spec.backoff_ms() << std::min(held.range.failures(), kBackoffDoublings);
+  const int64_t when = backoff == 0 ? 0 : now_.wall_us / 1000 + static_cast<int64_t>(backoff);
+  move_task(held, task, held.attempt + 1, 0, when);
+  model::Range& range = held.plan->pages[page_of(task)].moves.back().range;
+  range.set_failures(held.range.failures() + 1);
+  return true;
+}
+
+void WorkerMind::measure(const model::Outcome& outcome) {
+  const double weight = mean_us_ == 0 ? 1 : 0.05;
+  mean_us_ += weight * (static_cast<double>(std::max<uint64_t>(outcome.ran_us(), 1)) - mean_us_);
+}
+
+}  // namespace dunlin
