@@ -41,6 +41,14 @@ Answer HubStore::await(uint64_t id) {
   }
 }
 
+std::vector<NumberedAnswer> HubStore::gather(Instant until, int also) {
+  if (!carry_out(clock_.now()) && answered_.empty()) turn(until, also);
+  std::vector<NumberedAnswer> answers;
+  for (auto& [id, answer] : answered_) answers.push_back({id, std::move(answer)});
+  answered_.clear();
+  return answers;
+}
+
 Result<void> HubStore::meet(Millis wait) {
   const Instant until = clock_.now() + wait;
   caller_.connect(clock_.now());
@@ -56,12 +64,12 @@ Result<void> HubStore::meet(Millis wait) {
 }
 
 // One round: what time brings, or else what arrives until then.
-void HubStore::turn(Instant until) {
+void HubStore::turn(Instant until, int also) {
   caller_.tick(clock_.now());
   if (carry_out(until) || caller_.refusal()) return;
   const Instant wake = std::min(until, caller_.next_wake().value_or(until));
-  if (!stream_) return wait_until(wake, clock_);
-  const auto arrived = stream_->exchange(wake, clock_);
+  if (!stream_) return wait_until(wake, clock_, also);
+  const auto arrived = stream_->exchange(wake, clock_, also);
   if (!arrived.ok()) return lose_connection(arrived.error());
   if (!arrived.value().empty()) caller_.received(arrived.value(), clock_.now());
   carry_out(until);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
@@ -45,6 +46,10 @@ class HubStore final : public CallStore {
   uint64_t post(Request&& request);
   Answer await(uint64_t id);
 
+  // For a loop that must not block: all answers that are there, or the first that come until
+  // `until`; none if the descriptor `also` can be read before that.
+  std::vector<NumberedAnswer> gather(Instant until, int also);
+
  protected:
   Answer call(Request&& request) override { return await(post(std::move(request))); }
 
@@ -53,7 +58,7 @@ class HubStore final : public CallStore {
                                                     const HubOptions& options, const Clock& clock);
 
   Result<void> meet(Millis wait);
-  void turn(Instant until);
+  void turn(Instant until, int also = -1);
   bool carry_out(Instant until);
   void make_connection(Instant until);
   void lose_connection(const Error& why);

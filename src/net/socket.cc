@@ -45,13 +45,14 @@ void tune(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedMs);
 }
 
-// Returns the events that came, 0 at the deadline.
-int poll_until(int fd, short events, Instant deadline, const Clock& clock) {
+// Returns the events that came, 0 at the deadline or when only `also` can be read.
+int poll_until(int fd, short events, Instant deadline, const Clock& clock, int also = -1) {
   while (true) {
     const auto left = std::clamp<int64_t>((deadline - clock.now()).count(), 0, 3'600'000);
-    pollfd one{.fd = fd, .events = events, .revents = 0};
-    const int count = poll(&one, 1, static_cast<int>(left));
-    if (count > 0) return one.revents;
+    pollfd both[] = {{.fd = fd, .events = events, .revents = 0},
+                     {.fd = also, .events = POLLIN, .revents = 0}};
+    const int count = poll(both, 2, static_cast<int>(left));
+    if (count > 0) return both[0].revents;
     if (count == 0 && clock.now() >= deadline) return 0;
     CHECK(count == 0 || errno == EINTR);
   }
@@ -82,7 +83,9 @@ std::string advice(int error) {
 
 }  // namespace
 
-void wait_until(Instant deadline, const Clock& clock) { poll_until(-1, 0, deadline, clock); }
+void wait_until(Instant deadline, const Clock& clock, int also, int other) {
+  poll_until(other, POLLIN, deadline, clock, also);
+}
 
 std::string host_port(const std::string& host, uint16_t port) {
   const bool brackets = host.find(':') != std::string::npos;
@@ -135,9 +138,9 @@ Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }
 
-Socket::Ready Socket::wait(bool want_write, Instant deadline, const Clock& clock) const {
+Socket::Ready Socket::wait(bool want_write, Instant deadline, const Clock& clock, int also) const {
   const short events = want_write ? POLLIN | POLLOUT : POLLIN;
-  const int got = poll_until(fd_, events, deadline, clock);
+  const int got = poll_until(fd_, events, deadline, clock, also);
   // Trouble is found by whoever reads or writes next.
   const bool trouble = (got & (POLLERR | POLLHUP | POLLNVAL)) != 0;
   return Ready{.to_read = trouble || (got & POLLIN) != 0, .to_write = (got & POLLOUT) != 0};

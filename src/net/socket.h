@@ -28,8 +28,8 @@ class Socket {
     bool to_write = false;
   };
   // Returns when there is something to read (or the end), when there is room to write if
-  // `want_write`, or at the deadline with neither.
-  Ready wait(bool want_write, Instant deadline, const Clock& clock) const;
+  // `want_write`, or with neither at the deadline or when the descriptor `also` can be read.
+  Ready wait(bool want_write, Instant deadline, const Clock& clock, int also = -1) const;
 
   // As much as is there now, or as there is room for: 0 if nothing. A connection that the peer
   // ended is an error.
@@ -45,8 +45,8 @@ class Socket {
   std::string peer_;
 };
 
-// Lets time pass.
-void wait_until(Instant deadline, const Clock& clock);
+// Lets time pass, until the deadline or until one of the descriptors can be read.
+void wait_until(Instant deadline, const Clock& clock, int also = -1, int other = -1);
 
 // host:port, with brackets around an IPv6 address.
 std::string host_port(const std::string& host, uint16_t port);

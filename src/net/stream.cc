@@ -64,9 +64,9 @@ Result<void> Stream::flush() {
   return {};
 }
 
-Result<std::string_view> Stream::exchange(Instant deadline, const Clock& clock) {
+Result<std::string_view> Stream::exchange(Instant deadline, const Clock& clock, int also) {
   TRY(flush());
-  const Socket::Ready ready = socket_.wait(!out_.empty(), deadline, clock);
+  const Socket::Ready ready = socket_.wait(!out_.empty(), deadline, clock, also);
   if (!ready.to_read) return std::string_view();
   const size_t size = TRY(socket_.read_some(in_));
   const std::string_view bytes = std::string_view(in_).substr(0, size);

@@ -25,8 +25,8 @@ class Stream {
   Result<void> send(std::string_view bytes);
 
   // Sends what is queued and returns as soon as something arrived, valid until the next call; at
-  // the deadline, or when more could be sent, it may be empty.
-  Result<std::string_view> exchange(Instant deadline, const Clock& clock);
+  // the deadline, when more could be sent, or when `also` can be read, it may be empty.
+  Result<std::string_view> exchange(Instant deadline, const Clock& clock, int also = -1);
 
  private:
   explicit Stream(Socket socket) : socket_(std::move(socket)) {}

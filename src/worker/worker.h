@@ -289,6 +289,7 @@ class WorkerMind {
   std::set<std::string> pulling_;  // Queues with a pull under way.
   size_t tried_ = 0;               // Routes that had nothing, in this round.
   uint64_t pull_max_ = 1;
+  bool nothing_there_ = false;  // The last pull said so; nothing was pushed since.
   Instant idle_since_;
   int64_t started_wall_us_ = 0;
 

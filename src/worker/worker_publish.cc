@@ -257,6 +257,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
       effects_.published.push_back({held->plan->job, pending.task, std::move(pending.outcome)});
     }
   }
+  if (!draft.moves.empty()) nothing_there_ = false;
   for (const PendingMove& move : draft.moves) {
     Held* held = find(move.held);
     if (held == nullptr) continue;

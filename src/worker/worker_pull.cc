@@ -83,7 +83,11 @@ void WorkerMind::pull() {
   const uint64_t want = target();
   if (have > want / 2 && have + options_.slots > want) return;
   if (routes_.size() == 1) {
-    if (pulling_.empty()) pull_from(routes_.front().queue, kPullWait);
+    // Who is alone knows when there is something new: no pull needs to wait.
+    const bool alone = !options_.queue.empty();
+    if (pulling_.empty() && !(alone && nothing_there_)) {
+      pull_from(routes_.front().queue, alone ? Millis(0) : kPullWait);
+    }
     return;
   }
   if (tried_ < routes_.size()) {
@@ -111,6 +115,9 @@ void WorkerMind::pull_from(const std::string& queue, Millis wait) {
     auto* found = std::get_if<Deliveries>(&answer);
     if (found == nullptr || found->deliveries.empty()) {
       ++tried_;
+      if (!std::exchange(nothing_there_, true)) {
+        later(kShareEvery, [this] { nothing_there_ = false; });
+      }
       if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
       return;
     }
@@ -247,6 +254,7 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
     range->splitting = false;
     if (const auto* done = std::get_if<Committed>(&answer)) {
       range->split_version = done->version;
+      nothing_there_ = false;
       settled_.insert(id);
       return;
     }

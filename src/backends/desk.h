@@ -1,0 +1,37 @@
+// A store with many requests under way, for a loop that must not block: post them, then gather
+// answers as they come. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/hub.h"
+#include "base/env.h"
+#include "base/result.h"
+#include "store/call_store.h"
+#include "wire/codec.h"
+
+namespace dunlin {
+
+class Desk {
+ public:
+  virtual ~Desk() = default;
+
+  // The answer comes under `id`. REQUIRES: no request with this id is under way.
+  virtual void post(uint64_t id, Request&& request) = 0;
+
+  // The answers that are there. If there are none it waits for the first, until `until` or until
+  // the descriptor `also` can be read.
+  virtual std::vector<NumberedAnswer> gather(Instant until, int also) = 0;
+};
+
+// Over one connection to a hub.
+std::unique_ptr<Desk> hub_desk(std::unique_ptr<HubStore> store);
+
+// Over stores that block, each in a thread of its own: pulls that wait in one, the rest in another.
+using Connect = std::function<Result<std::unique_ptr<CallStore>>()>;
+Result<std::unique_ptr<Desk>> lane_desk(const Connect& connect);
+
+}  // namespace dunlin

@@ -1,0 +1,115 @@
+#include "worker/agent.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utility>
+
+#include "base/check.h"
+#include "base/env_posix.h"
+#include "base/log.h"
+
+namespace dunlin {
+namespace {
+
+constexpr int kUploadTries = 10;
+
+void watch(int epoll, int descriptor) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor;
+  CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
+Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
+  const auto file = TRY(posix_disk().open_to_read(upload.file));
+  const uint64_t size = TRY(file->size());
+  return blobs.put(upload.blob, size,
+                   [&file](uint64_t offset, size_t max) -> Result<std::string> {
+                     std::string bytes(max, '\0');
+                     bytes.resize(TRY(file->read(offset, bytes)));
+                     return bytes;
+                   });
+}
+
+}  // namespace
+
+Now Agent::now() {
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(
+      posix_clock().wall().time_since_epoch());
+  return {posix_clock().now(), wall.count()};
+}
+
+Agent::Agent(AgentOptions options, std::unique_ptr<Desk> desk)
+    : connect_(std::move(options.connect)),
+      mind_(std::move(options.worker)),
+      desk_(std::move(desk)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  CHECK(epoll_ >= 0);
+}
+
+Agent::~Agent() {
+  slots_.reset();
+  lane_.reset();
+  close(epoll_);
+}
+
+Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
+  SlotOptions slots = std::move(options.slots);
+  std::unique_ptr<Agent> agent(new Agent(std::move(options), std::move(desk)));
+  agent->slots_ = TRY(Slots::start(std::move(slots)));
+  watch(agent->epoll_, agent->slots_->descriptor());
+  watch(agent->epoll_, agent->sent_.descriptor());
+  agent->mind_.begin(now());
+  agent->carry_out();
+  return agent;
+}
+
+void Agent::turn(Instant until, int also) {
+  if (also != also_) {
+    if (also_ >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, also_, nullptr);
+    if (also >= 0) watch(epoll_, also);
+    also_ = also;
+  }
+  auto answers = desk_->gather(std::min(until, mind_.next_wake()), epoll_);
+  std::vector<Ending> endings = slots_->take();
+  const Now now = Agent::now();
+  for (NumberedAnswer& answer : answers) mind_.answered(answer.id, std::move(answer.answer), now);
+  if (!endings.empty()) mind_.ended(std::move(endings), now);
+  for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
+  if (mind_.next_wake() <= now.at) mind_.tick(now);
+  carry_out();
+}
+
+void Agent::carry_out() {
+  WorkerMind::Effects effects = mind_.take();
+  if (!effects.drop.empty()) slots_->drop(effects.drop);
+  if (!effects.start.empty()) slots_->assign(std::move(effects.start), effects.grab);
+  for (const WorkerMind::Upload& one : effects.uploads) upload(one);
+  for (WorkerMind::Ask& ask : effects.asks) desk_->post(ask.id, std::move(ask.request));
+  std::ranges::move(effects.published, std::back_inserter(published_));
+}
+
+// One after the other, in a thread that may wait for the store as long as it takes.
+void Agent::upload(const WorkerMind::Upload& upload) {
+  if (lane_ == nullptr) lane_ = std::make_unique<Lane>();
+  lane_->post([this, upload] {
+    Result<void> result;
+    for (int tries = 0; tries < kUploadTries; ++tries) {
+      if (blob_store_ == nullptr) {
+        auto store = connect_();
+        if (!store.ok()) {
+          result = store.error();
+          continue;
+        }
+        blob_store_ = std::move(store).value();
+      }
+      result = send_file(blob_store_->blobs(), upload);
+      if (result.ok() || result.error().code != Code::unavailable) break;
+    }
+    if (!result.ok()) log::warning("could not store an output file={}: {}", upload.file, result.error().what);
+    unlink(upload.file.c_str());
+    sent_.put({upload.ticket, std::move(result)});
+  });
+}
+
+}  // namespace dunlin

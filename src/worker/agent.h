@@ -1,0 +1,65 @@
+// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the desk over which it
+// speaks to the store, and a lane for large outputs. The owner calls turn() until it has had enough.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/desk.h"
+#include "backends/lane.h"
+#include "base/env.h"
+#include "worker/slots.h"
+#include "worker/worker.h"
+
+namespace dunlin {
+
+struct AgentOptions {
+  WorkerOptions worker = {};
+  SlotOptions slots = {};
+  Connect connect = {};  // For blobs; called when the first one is to be sent.
+};
+
+class Agent {
+ public:
+  static Result<std::unique_ptr<Agent>> start(AgentOptions options, std::unique_ptr<Desk> desk);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Waits for something to happen, until `until` or until the descriptor `also` can be read, and
+  // does what follows from it.
+  void turn(Instant until, int also);
+
+  void drain() { mind_.drain(now()); }
+  void stop() { mind_.stop(now()); }
+  WorkerMind& mind() { return mind_; }
+
+  // Outcomes that became durable since the last call (with WorkerOptions::queue).
+  std::vector<WorkerMind::Published> take_published() { return std::exchange(published_, {}); }
+
+ private:
+  struct Sent {
+    uint64_t ticket = 0;
+    Result<void> result;
+  };
+
+  Agent(AgentOptions options, std::unique_ptr<Desk> desk);
+
+  static Now now();
+  void carry_out();
+  void upload(const WorkerMind::Upload& upload);
+
+  Connect connect_;
+  WorkerMind mind_;  // Before the slots, which read its plans.
+  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<Slots> slots_;
+  int epoll_ = -1;
+  std::vector<WorkerMind::Published> published_;
+  Box<Sent> sent_;
+  std::unique_ptr<CallStore> blob_store_;  // Of the lane.
+  std::unique_ptr<Lane> lane_;
+  int also_ = -1;  // In epoll_ now.
+};
+
+}  // namespace dunlin
