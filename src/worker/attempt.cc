@@ -1,0 +1,164 @@
+#include "worker/attempt.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <exception>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "model/expand.h"
+
+namespace dunlin {
+namespace {
+
+constexpr double kSleepMaxMs = 1e12;
+
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+bool is_harmless(std::string_view name) {
+  constexpr std::string_view kNames[] = {"PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "SHELL"};
+  return name.starts_with("LC_") ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+void set(std::vector<std::string>& env, std::string_view name, std::string_view value) {
+  std::string variable = fmt::format("{}={}", name, value);
+  for (std::string& old : env) {
+    if (name_of(old) == name) {
+      old = std::move(variable);
+      return;
+    }
+  }
+  env.push_back(std::move(variable));
+}
+
+void unset(std::vector<std::string>& env, std::string_view name) {
+  std::erase_if(env, [&](const std::string& variable) { return name_of(variable) == name; });
+}
+
+void set_environment(const Assignment& assignment, const Expanded& expanded,
+                     const SlotOptions& options, const Surroundings& around,
+                     const std::string& private_folder, Command& command) {
+  std::vector<std::string>& env = command.env;
+  env = assignment.spec->keep_env() ? around.all : around.scrubbed;
+  if (!assignment.spec->keep_env()) set(env, "TMPDIR", private_folder);
+  for (const auto& [name, value] : expanded.env) set(env, name, value);
+  if (!assignment.gpus.empty()) {
+    set(env, "CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(assignment.gpus, ",")));
+  }
+  set(env, "DUNLIN_WORKER", options.worker_id);
+  for (const char* name : {"DUNLIN_JOB", "DUNLIN_TASK", "DUNLIN_ATTEMPT"}) unset(env, name);
+  command.marks = {fmt::format("DUNLIN_JOB={}", assignment.job),
+                   fmt::format("DUNLIN_TASK={}", assignment.task),
+                   fmt::format("DUNLIN_ATTEMPT={}", assignment.attempt)};
+}
+
+// The text of a record is UTF-8.
+std::string shown(std::string text) { return is_utf8(text) ? text : escape(text); }
+
+Attempt refused(model::Blame blame, Code code, std::string why) {
+  Attempt attempt;
+  attempt.refusal = {code, shown(std::move(why))};
+  attempt.blame = blame;
+  return attempt;
+}
+
+Attempt nap(std::string_view text) {
+  double ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || !(ms >= 0 && ms <= kSleepMaxMs)) {
+    return refused(model::BLAME_TASK, Code::invalid,
+                   fmt::format("sleep wants a number of milliseconds, not {}", quote(text)));
+  }
+  Attempt attempt;
+  attempt.kind = Attempt::Kind::sleep;
+  attempt.sleep_us = std::llround(ms * 1000);
+  return attempt;
+}
+
+Attempt function_call(const std::string& name, std::string argument, const SlotOptions& options) {
+  const auto found = options.functions.find(name);
+  if (found == options.functions.end()) {
+    return refused(model::BLAME_WORKER, Code::not_found,
+                   fmt::format("this worker has no function {}: register it, or give the job a tag "
+                               "that only workers with it have",
+                               quote(name)));
+  }
+  Attempt attempt;
+  attempt.kind = Attempt::Kind::function;
+  attempt.function = &found->second;
+  attempt.argument = std::move(argument);
+  return attempt;
+}
+
+}  // namespace
+
+Surroundings Surroundings::ours() {
+  Surroundings around;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    around.all.emplace_back(*variable);
+    if (is_harmless(name_of(*variable))) around.scrubbed.emplace_back(*variable);
+  }
+  return around;
+}
+
+Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
+                const std::string& private_folder) {
+  const model::Spec& spec = *assignment.spec;
+  Result<Expanded> filled = expand(spec, assignment.task, assignment.values);
+  if (!filled.ok()) return refused(model::BLAME_TASK, filled.error().code, filled.error().what);
+  Expanded expanded = std::move(filled).value();
+  const model::Command& what = spec.command();
+  if (!what.builtin().empty()) {
+    if (what.builtin() == "sleep") return nap(expanded.argument);
+    return refused(model::BLAME_WORKER, Code::unsupported,
+                   fmt::format("this worker has no builtin {}: it knows noop and sleep",
+                               quote(what.builtin())));
+  }
+  if (!what.function().empty()) {
+    return function_call(what.function(), std::move(expanded.argument), options);
+  }
+  Attempt attempt;
+  attempt.kind = Attempt::Kind::process;
+  attempt.cleanup = spec.cleanup();
+  Command& command = attempt.command;
+  set_environment(assignment, expanded, options, around, private_folder, command);
+  command.argv = std::move(expanded.argv);
+  command.cwd = expanded.cwd.empty() ? private_folder : std::move(expanded.cwd);
+  const bool blob = !spec.stdin_blob().empty();
+  command.stdin_bytes = std::move(blob ? assignment.stdin_bytes : expanded.stdin_bytes);
+  command.timeout_ms = spec.timeout_ms();
+  command.output_max = spec.output_max();
+  command.file_max = spec.file_max();
+  command.memory_max = spec.memory_max();
+  return attempt;
+}
+
+void call(const TaskFunction& function, std::string_view argument, model::Outcome& outcome) {
+  const auto failed = [&outcome](std::string why) {
+    outcome.set_state(model::STATE_FAILED);
+    outcome.set_blame(model::BLAME_TASK);
+    outcome.set_why(shown(std::move(why)));
+  };
+  try {
+    Result<std::string> returned = function(argument);
+    if (!returned.ok()) return failed(returned.error().what);
+    outcome.set_state(model::STATE_OK);
+    outcome.set_value(std::move(returned).value());
+  } catch (const std::exception& error) {
+    failed(error.what());
+  } catch (...) {
+    failed("the function threw something that is no std::exception");
+  }
+}
+
+}  // namespace dunlin

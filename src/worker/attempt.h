@@ -1,0 +1,45 @@
+// One attempt at a task, from its assignment to what a slot does. The assignment's spec is not
+// looked at afterwards, so its owner may forget it while the attempt runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "worker/process.h"
+#include "worker/slots.h"
+
+namespace dunlin {
+
+// What tasks inherit of the worker's environment, read once.
+struct Surroundings {
+  std::vector<std::string> all = {};       // "NAME=VALUE"
+  std::vector<std::string> scrubbed = {};  // PATH, HOME, LANG and the like.
+
+  static Surroundings ours();
+};
+
+struct Attempt {
+  enum class Kind { refused, sleep, function, process };
+  Kind kind = Kind::refused;
+  Error refusal = {Code::invalid, ""};
+  model::Blame blame = model::BLAME_TASK;  // Of the refusal.
+  int64_t sleep_us = 0;
+  const TaskFunction* function = nullptr;
+  std::string argument = {};
+  Command command = {};
+  std::string cleanup = {};  // A shell line.
+};
+
+inline bool is_noop(const Assignment& assignment) {
+  return assignment.spec->command().builtin() == "noop";
+}
+
+// `private_folder` is where it runs unless it says otherwise, and its TMPDIR.
+Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
+                const std::string& private_folder);
+
+// Calls the function, and takes what it throws for a failure.
+void call(const TaskFunction& function, std::string_view argument, model::Outcome& outcome);
+
+}  // namespace dunlin

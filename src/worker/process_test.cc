@@ -1,0 +1,402 @@
+// What a task sees of the world and what is left of it, through real processes.
+#include "worker/process.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <dirent.h>
+#include <set>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "model/keys.h"
+#include "worker/stamps.h"
+#include "worker/test_slots.h"
+
+namespace dunlin {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// True if the process is gone within the time.
+bool dies(pid_t pid, int timeout_ms) {
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (descriptor < 0) return true;
+  pollfd death = {.fd = descriptor, .events = POLLIN, .revents = 0};
+  const bool dead = poll(&death, 1, timeout_ms) == 1;
+  close(descriptor);
+  return dead;
+}
+
+int children_of(pid_t parent) {
+  int count = 0;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", parent))) {
+    std::istringstream pids(read_file(thread.path() / "children"));
+    for (pid_t pid = 0; pids >> pid;) ++count;
+  }
+  return count;
+}
+
+TEST(Process, OutputsExitCodeAndStampsAreReported) {
+  TestSlots slots;
+  const Ending ending = slots.run(slots.shell("echo out; echo err >&2; exit 3"));
+  EXPECT_EQ(ending.outcome.state(), model::STATE_FAILED);
+  EXPECT_EQ(ending.outcome.exit(), 3);
+  EXPECT_EQ(ending.outcome.why(), "exit code 3");
+  EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
+  EXPECT_EQ(ending.outcome.attempt(), 2U);
+  EXPECT_EQ(ending.outcome.out().bytes(), "out\n");
+  EXPECT_EQ(ending.outcome.err().bytes(), "err\n");
+  EXPECT_GT(ending.outcome.ran_us(), 0U);
+  EXPECT_GT(ending.started_us, 0);
+}
+
+TEST(Process, ASignalIsACrashWithItsName) {
+  TestSlots slots;
+  const Ending ending = slots.run(slots.shell("kill -SEGV $$"));
+  EXPECT_EQ(ending.outcome.state(), model::STATE_CRASHED);
+  EXPECT_EQ(ending.outcome.signal(), static_cast<uint32_t>(SIGSEGV));
+  EXPECT_EQ(ending.outcome.why(), "signal 11 (SIGSEGV)");
+}
+
+TEST(Process, WhatCannotBeStartedIsRefusedWithItsName) {
+  TestSlots slots;
+  const auto why = [](const Ending& ending) {
+    EXPECT_EQ(ending.outcome.state(), model::STATE_REFUSED);
+    EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
+    return ending.outcome.why();
+  };
+  EXPECT_EQ(why(slots.run(slots.command({"no-such-thing"}))),
+            "there is no program \"no-such-thing\": check its name and the PATH of the task");
+  EXPECT_EQ(why(slots.run(slots.command({"/etc/passwd"}))),
+            "cannot run \"/etc/passwd\": Permission denied");
+  EXPECT_EQ(why(slots.run(slots.command({""}))), "the command is empty");
+  EXPECT_EQ(why(slots.run(slots.command({"echo", std::string("a\0b", 3)}))),
+            "a NUL byte cannot be in a command or in its environment");
+  model::Spec& elsewhere = slots.shell("true");
+  elsewhere.set_cwd("/no/such/folder");
+  EXPECT_EQ(why(slots.run(elsewhere)),
+            "cannot enter the folder \"/no/such/folder\": No such file or directory");
+}
+
+TEST(Process, ProgramsAreFoundInThePathOfTheTask) {
+  TestSlots slots;
+  const std::string script = slots.root() + "/greet";
+  std::ofstream(script) << "echo hello \"$1\"\n";  // No "#!": for the shell.
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  model::Spec& spec = slots.command({"greet", "you  all"});
+  model::Variable& path = *spec.add_env();
+  path.set_name("PATH");
+  path.set_value("/no/such/folder:" + slots.root());
+  EXPECT_EQ(slots.run(spec).outcome.out().bytes(), "hello you  all\n");
+}
+
+TEST(Process, TheEnvironmentIsScrubbedAndNamesTheTask) {
+  setenv("DUNLIN_TEST_SECRET", "secret", 1);
+  setenv("DUNLIN_TASK", "of-another", 1);
+  setenv("LC_TEST", "kept", 1);
+  TestSlots slots;
+  model::Spec& spec = slots.command({"/usr/bin/env"});
+  model::Variable& variable = *spec.add_env();
+  variable.set_name("COLOUR");
+  variable.set_value("a b");
+  const std::string text = slots.run(spec).outcome.out().bytes();
+  const std::vector<std::string> lines = lines_of(text);
+  const std::set<std::string> env(lines.begin(), lines.end());
+  EXPECT_EQ(env.size(), lines.size());
+  for (const char* line : {"DUNLIN_JOB=job-1", "DUNLIN_TASK=0", "DUNLIN_ATTEMPT=2",
+                           "DUNLIN_WORKER=worker-1", "COLOUR=a b", "LC_TEST=kept"}) {
+    EXPECT_TRUE(env.contains(line)) << line;
+  }
+  EXPECT_TRUE(env.contains("TMPDIR=" + slots.folder() + "/slot-0"));
+  EXPECT_EQ(text.find("secret"), std::string::npos);
+  EXPECT_EQ(text.find("CUDA"), std::string::npos);
+
+  spec.set_keep_env(true);
+  const std::string whole = slots.run(spec).outcome.out().bytes();
+  EXPECT_NE(whole.find("DUNLIN_TEST_SECRET=secret"), std::string::npos);
+  EXPECT_EQ(whole.find("of-another"), std::string::npos);
+  for (const char* name : {"DUNLIN_TEST_SECRET", "DUNLIN_TASK", "LC_TEST"}) unsetenv(name);
+}
+
+TEST(Process, AssignedGpusAreTheVisibleOnes) {
+  TestSlots slots;
+  const model::Spec& spec = slots.shell("echo $CUDA_VISIBLE_DEVICES");
+  std::vector<Assignment> one;
+  one.push_back({.ticket = 1, .spec = &spec, .job = "job", .gpus = {1, 3}});
+  slots->assign(std::move(one), 1);
+  EXPECT_EQ(slots.take(1).at(0).outcome.out().bytes(), "1,3\n");
+}
+
+TEST(Process, OnlyTheStandardDescriptorsAreOpen) {
+  TestSlots slots({.slots = 4});
+  const int leaked = open("/dev/null", O_RDONLY);  // Without O_CLOEXEC.
+  EXPECT_EQ(slots.out_of("i=0; while test $i -lt 200; do test -e /proc/$$/fd/$i && echo $i; "
+                         "i=$((i+1)); done"),
+            "0\n1\n2\n");
+  close(leaked);
+}
+
+TEST(Process, ATaskLeadsItsOwnSessionWithDefaultSignals) {
+  signal(SIGPIPE, SIG_IGN);
+  TestSlots slots;
+  std::istringstream stat(slots.out_of("echo $$ $(cut -d' ' -f5,6 /proc/$$/stat)"));
+  pid_t pid = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  stat >> pid >> group >> session;
+  EXPECT_EQ(pid, group);
+  EXPECT_EQ(pid, session);
+  EXPECT_NE(session, getsid(0));
+  const std::string masks =
+      slots.run(slots.command({"grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"}))
+          .outcome.out()
+          .bytes();
+  EXPECT_EQ(masks, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+  signal(SIGPIPE, SIG_DFL);
+}
+
+TEST(Process, ATaskRunsInAnEmptyFolderOfItsOwn) {
+  TestSlots slots;
+  EXPECT_EQ(slots.out_of("pwd; ls -A; touch left; mkdir -p a/b; touch a/b/c; chmod 0 a/b"),
+            slots.folder() + "/slot-0\n");
+  EXPECT_EQ(slots.out_of("ls -A; rmdir \"$PWD\""), "");
+  EXPECT_EQ(slots.out_of("ls -A; chmod 755 ."), "");
+  EXPECT_EQ(slots.out_of("stat -c %a .; mv \"$PWD\" ../moved"), "700\n");
+  EXPECT_EQ(slots.out_of("ls -A; pwd"), slots.folder() + "/slot-0\n");
+  slots.stop();
+  EXPECT_FALSE(std::filesystem::exists(slots.folder() + "/slot-0"));
+}
+
+TEST(Process, ATaskRunsWhereItsJobSays) {
+  TestSlots slots;
+  model::Spec& spec = slots.shell("pwd; touch made");
+  spec.set_cwd(slots.root());
+  EXPECT_EQ(slots.run(spec).outcome.out().bytes(), slots.root() + "\n");
+  EXPECT_TRUE(std::filesystem::exists(slots.root() + "/made"));
+}
+
+TEST(Process, StdinIsWhatTheJobGivesOrNothing) {
+  TestSlots slots;
+  EXPECT_EQ(slots.out_of("cat; echo end"), "end\n");
+  model::Spec& spec = slots.command({"/bin/cat"});
+  const std::string bytes("binary\0\xff\n", 9);
+  spec.set_stdin(bytes);
+  EXPECT_EQ(slots.run(spec).outcome.out().bytes(), bytes);
+  model::Spec& deaf = slots.command({"/bin/true"});
+  deaf.set_stdin(std::string(1 << 20, 'x'));
+  EXPECT_EQ(slots.run(deaf).outcome.state(), model::STATE_OK);
+}
+
+TEST(Process, StdinMayComeFromABlob) {
+  TestSlots slots;
+  model::Spec& spec = slots.command({"/bin/cat"});
+  spec.set_stdin_blob("blob");
+  std::vector<Assignment> one;
+  one.push_back({.ticket = 1, .spec = &spec, .job = "job", .stdin_bytes = "from afar"});
+  slots->assign(std::move(one), 1);
+  EXPECT_EQ(slots.take(1).at(0).outcome.out().bytes(), "from afar");
+}
+
+TEST(Process, LimitsAreSet) {
+  TestSlots slots;
+  EXPECT_EQ(slots.out_of("ulimit -c"), "0\n");
+  model::Spec& spec = slots.shell("ulimit -v; head -c 100000 /dev/zero > file");
+  spec.set_file_max(4096);
+  spec.set_memory_max(uint64_t{1} << 30U);
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.out().bytes(), "1048576\n");
+  EXPECT_NE(ending.outcome.state(), model::STATE_OK);
+}
+
+TEST(Process, OutputUpTo64KiBIsInMemory) {
+  TestSlots slots;
+  const Ending ending = slots.run(slots.command({"head", "-c", "65536", "/dev/zero"}));
+  EXPECT_EQ(ending.outcome.out().bytes(), std::string(kOutputRowMax, '\0'));
+  EXPECT_TRUE(ending.out_spool.empty());
+}
+
+TEST(Process, MoreOutputIsInAFileUpToTheLimit) {
+  TestSlots slots;
+  const Ending ending = slots.run(slots.shell("seq 1 200000; seq 1 100000 >&2"));
+  std::string expected;
+  for (int i = 1; i <= 200000; ++i) expected += fmt::format("{}\n", i);
+  EXPECT_EQ(ending.outcome.out().bytes(), "");
+  EXPECT_EQ(ending.outcome.out().size(), expected.size());
+  EXPECT_EQ(ending.outcome.out().cut(), 0U);
+  EXPECT_EQ(read_file(ending.out_spool), expected);
+  EXPECT_EQ(std::filesystem::file_size(ending.err_spool), ending.outcome.err().size());
+  EXPECT_EQ(std::filesystem::path(ending.out_spool).parent_path(), slots.folder());
+}
+
+TEST(Process, OutputBeyondTheLimitIsReadAndCounted) {
+  TestSlots slots;
+  model::Spec& spec = slots.command({"head", "-c", "100000000", "/dev/zero"});
+  spec.set_output_max(1'000'000);
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
+  EXPECT_EQ(ending.outcome.out().size(), 1'000'000U);
+  EXPECT_EQ(ending.outcome.out().cut(), 99'000'000U);
+  EXPECT_EQ(std::filesystem::file_size(ending.out_spool), 1'000'000U);
+  spec.set_output_max(10);
+  const Ending small = slots.run(spec);
+  EXPECT_EQ(small.outcome.out().bytes(), std::string(10, '\0'));
+  EXPECT_EQ(small.outcome.out().cut(), 99'999'990U);
+}
+
+TEST(Process, AClosedStdoutIsNoEnd) {
+  TestSlots slots;
+  EXPECT_EQ(slots.out_of("echo before; exec 1>&-; sleep 0.05; exit 0"), "before\n");
+  const Ending broken = slots.run(slots.shell("seq 1 100000 | head -n 1; exit 5"));
+  EXPECT_EQ(broken.outcome.exit(), 5);
+  EXPECT_EQ(broken.outcome.out().bytes(), "1\n");
+}
+
+TEST(Process, ADaemonThatHoldsThePipeIsKilledWithItsTask) {
+  TestSlots slots;
+  const int before = children_of(getpid());
+  const int64_t began = monotonic_us();
+  for (const char* line :
+       {"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!", "set -m; sleep 1000 & echo $!",
+        "setsid sh -c 'setsid sleep 1000 & echo $!; wait' & read -t 1 x; sleep 0.2",
+        "(trap '' TERM HUP; exec yes > /dev/null) & echo $!", "env -i sleep 1000 & echo $!"}) {
+    const std::string out = slots.out_of(line);
+    const pid_t pid = std::stoi(out);
+    EXPECT_NE(kill(pid, 0), 0) << line;
+    EXPECT_EQ(children_of(getpid()), before) << line;
+  }
+  EXPECT_LT(monotonic_us() - began, 10'000'000);
+}
+
+TEST(Process, AnEndlessWriterInTheBackgroundDoesNotHoldTheTask) {
+  TestSlots slots;
+  const Ending ending = slots.run(slots.shell("setsid yes & sleep 0.02; echo done >&2"));
+  EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
+  EXPECT_EQ(ending.outcome.err().bytes(), "done\n");
+  EXPECT_GT(ending.outcome.out().size() + ending.outcome.out().bytes().size(), 0U);
+}
+
+TEST(Process, OrphansThatEndByThemselvesAreReaped) {
+  TestSlots slots({.slots = 2});
+  const std::string fifo = slots.fifo("pid");
+  // The daemon's parent dies at once, so the daemon is adopted and ends while the task runs.
+  slots.start(slots.shell("sh -c '(echo 1 > " + fifo + ") & exit 0'; sleep 1000"));
+  EXPECT_EQ(TestSlots::hear(fifo), "1");
+  const int64_t patience = monotonic_us() + 5'000'000;
+  while (children_of(getpid()) > 1 && monotonic_us() < patience) sched_yield();
+  EXPECT_EQ(children_of(getpid()), 1);
+}
+
+TEST(Process, ATaskOfAnotherSlotIsLeftAlone) {
+  TestSlots slots({.slots = 2});
+  const std::string fifo = slots.fifo("pid");
+  model::Spec& other = slots.shell("setsid sleep 1000 & echo $! > " + fifo + "; sleep 1000");
+  std::vector<Assignment> one;
+  one.push_back({.ticket = 100, .spec = &other, .job = "job-1", .task = 1, .attempt = 2});
+  slots->assign(std::move(one), 1);
+  const pid_t pid = std::stoi(TestSlots::hear(fifo));
+  slots.out_of("sleep 1000 & exit 0");
+  EXPECT_EQ(kill(pid, 0), 0);
+  slots->drop({100});
+  EXPECT_TRUE(dies(pid, 2000));
+}
+
+TEST(Process, ATimeoutAsksFirst) {
+  TestSlots slots;
+  model::Spec& spec = slots.shell("trap 'echo asked; exit 0' TERM; echo on; sleep 1000 & wait");
+  spec.set_timeout_ms(100);
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.state(), model::STATE_TIMEOUT);
+  EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
+  EXPECT_EQ(ending.outcome.why(), "timeout after 100 ms");
+  EXPECT_EQ(ending.outcome.out().bytes(), "on\nasked\n");
+}
+
+TEST(Process, ATaskThatIgnoresSigtermIsKilledASecondLater) {
+  TestSlots slots;
+  model::Spec& spec = slots.shell("trap '' TERM; yes");
+  spec.set_timeout_ms(50);
+  spec.set_output_max(100);
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.state(), model::STATE_TIMEOUT);
+  EXPECT_EQ(ending.outcome.signal(), static_cast<uint32_t>(SIGKILL));
+  EXPECT_GE(ending.outcome.ran_us(), 1'050'000U);
+  EXPECT_LT(ending.outcome.ran_us(), 2'000'000U);
+}
+
+TEST(Process, ADroppedTaskDiesWithAllItsTree) {
+  TestSlots slots;
+  const std::string fifo = slots.fifo("pids");
+  const uint64_t ticket = slots.start(slots.shell(
+      "trap '' TERM; sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > " + fifo + "; wait"));
+  std::istringstream pids(TestSlots::hear(fifo));
+  const int64_t began = monotonic_us();
+  slots->drop({ticket});
+  EXPECT_LT(monotonic_us() - began, 200'000);
+  for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(dies(pid, 2000));
+  EXPECT_LT(monotonic_us() - began, 2'000'000);
+  EXPECT_NE(slots.run(slots.builtin("noop")).ticket, ticket);
+  EXPECT_EQ(children_of(getpid()), 0);
+}
+
+TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
+  TestSlots slots;
+  model::Spec& spec = slots.shell("echo made > file; exit 0");
+  spec.set_cleanup("cp file " + slots.root() + "/$DUNLIN_JOB; echo unseen; exit 4");
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
+  EXPECT_EQ(ending.outcome.why(), "cleanup: exit code 4");
+  EXPECT_EQ(ending.outcome.out().bytes(), "");
+  EXPECT_EQ(read_file(slots.root() + "/job-1"), "made\n");
+}
+
+TEST(Process, ATaskDiesWithItsKilledWorker) {
+  const std::string root = TestSlots().root();  // A name that is free again.
+  std::filesystem::create_directory(root);
+  const std::string fifo = root + "/pid";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    TestSlots slots;
+    slots.start(slots.shell("echo $$ > " + fifo + "; exec sleep 1000"));
+    slots.wait(-1);
+    _exit(0);
+  }
+  const pid_t task = std::stoi(TestSlots::hear(fifo));
+  kill(worker, SIGKILL);
+  waitpid(worker, nullptr, 0);
+  EXPECT_TRUE(dies(task, 2000));
+  std::filesystem::remove_all(root);
+}
+
+TEST(Process, NoZombieAndNoDescriptorIsLeftByManyTasks) {
+  TestSlots slots({.slots = 4});
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  slots.run(slots.command({"/bin/true"}));
+  const auto before = descriptors();
+  const model::Spec& good = slots.command({"/bin/true"});
+  const model::Spec& bad = slots.command({"/no/such/program"});
+  for (int i = 0; i < 200; ++i) slots.start(i % 2 == 0 ? good : bad);
+  EXPECT_EQ(slots.take(200).size(), 200U);
+  EXPECT_EQ(children_of(getpid()), 0);
+  EXPECT_LE(descriptors(), before + 3);  // Folders of the slots that had no process before.
+}
+
+}  // namespace
+}  // namespace dunlin

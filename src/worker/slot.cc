@@ -1,0 +1,179 @@
+#include "worker/slot.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <iterator>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utility>
+
+#include "worker/stamps.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint64_t kCleanupMaxMs = 60'000;
+
+void refuse(model::Blame blame, std::string why, model::Outcome& outcome) {
+  outcome.set_state(model::STATE_REFUSED);
+  outcome.set_blame(blame);
+  outcome.set_why(std::move(why));
+}
+
+}  // namespace
+
+void remove_spools(const Ending& ending) {
+  for (const std::string* path : {&ending.out_spool, &ending.err_spool}) {
+    if (!path->empty()) unlink(path->c_str());
+  }
+}
+
+void Slot::work() {
+  do {
+    while (trade()) run_next();
+  } while (wait_for_work());
+}
+
+bool Slot::wait_for_work() {
+  std::unique_lock lock(exchange_.mutex);
+  ++exchange_.idle;
+  exchange_.work.wait(lock, [this] { return exchange_.stopping || !exchange_.waiting.empty(); });
+  --exchange_.idle;
+  return !exchange_.stopping;
+}
+
+// Leaves endings and takes assignments, if it has none. A run of no-ops is left at once; what may
+// take long never keeps the ending of another waiting. True: there is something to run.
+bool Slot::trade() {
+  std::unique_lock lock(mutex_);
+  if (stopping_) return false;
+  if (!mine_.empty() && (done_.empty() || is_noop(mine_.front()))) return true;
+  std::unique_lock exchange_lock(exchange_.mutex);
+  const bool first = exchange_.endings.empty() && !done_.empty();
+  std::move(done_.begin(), done_.end(), std::back_inserter(exchange_.endings));
+  done_.clear();
+  if (mine_.empty()) {
+    const size_t count = std::min(exchange_.grab, exchange_.waiting.size());
+    const auto last = exchange_.waiting.begin() + static_cast<ptrdiff_t>(count);
+    std::move(exchange_.waiting.begin(), last, std::back_inserter(mine_));
+    exchange_.waiting.erase(exchange_.waiting.begin(), last);
+    exchange_.inside += count;
+  }
+  exchange_lock.unlock();
+  const bool more = !mine_.empty();
+  lock.unlock();
+  if (first) eventfd_write(exchange_.event, 1);
+  return more;
+}
+
+void Slot::run_next() {
+  Ending ending;
+  Attempt next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (mine_.empty()) return;
+    Assignment assignment = std::move(mine_.front());
+    mine_.pop_front();
+    ending.ticket = assignment.ticket;
+    ending.started_us = wall_us();
+    ending.outcome.set_attempt(assignment.attempt);
+    if (is_noop(assignment)) {
+      ending.outcome.set_state(model::STATE_OK);
+      done_.push_back(std::move(ending));
+      --exchange_.inside;
+      return;
+    }
+    busy_ = true;
+    current_ = assignment.ticket;
+    dropped_ = false;
+    process_->reset();
+    next = attempt(assignment, options_, around_, folder_.path());
+  }
+  run(next, ending);
+  const std::lock_guard lock(mutex_);
+  busy_ = false;
+  --exchange_.inside;
+  if (dropped_ || stopping_) {
+    remove_spools(ending);
+  } else {
+    done_.push_back(std::move(ending));
+  }
+}
+
+void Slot::run(const Attempt& attempt, Ending& ending) {
+  const int64_t began_us = monotonic_us();
+  switch (attempt.kind) {
+    case Attempt::Kind::refused:
+      refuse(attempt.blame, attempt.refusal.what, ending.outcome);
+      break;
+    case Attempt::Kind::sleep:
+      rest_until(began_us + attempt.sleep_us);
+      ending.outcome.set_state(model::STATE_OK);
+      break;
+    case Attempt::Kind::function:
+      call(*attempt.function, attempt.argument, ending.outcome);
+      break;
+    case Attempt::Kind::process:
+      return run_process(attempt, began_us, ending);
+  }
+  ending.outcome.set_ran_us(static_cast<uint64_t>(monotonic_us() - began_us));
+}
+
+void Slot::rest_until(int64_t deadline_us) {
+  const std::chrono::steady_clock::time_point deadline{std::chrono::microseconds(deadline_us)};
+  std::unique_lock lock(mutex_);
+  woken_.wait_until(lock, deadline, [this] { return dropped_ || stopping_; });
+}
+
+void Slot::run_process(const Attempt& attempt, int64_t began_us, Ending& ending) {
+  if (Result<void> ready = folder_.ready(); !ready.ok()) {
+    return refuse(model::BLAME_WORKER, ready.error().what, ending.outcome);
+  }
+  Finished finished = process_->run(attempt.command);
+  finished.outcome.set_attempt(ending.outcome.attempt());
+  finished.outcome.set_ran_us(static_cast<uint64_t>(monotonic_us() - began_us));
+  ending.outcome = std::move(finished.outcome);
+  ending.out_spool = std::move(finished.out_spool);
+  ending.err_spool = std::move(finished.err_spool);
+  if (!attempt.cleanup.empty()) clean_up(attempt, ending.outcome);
+  folder_.tidy();
+}
+
+// What went wrong here is only noted: the task itself is over, and its outcome stands.
+void Slot::clean_up(const Attempt& attempt, model::Outcome& outcome) {
+  Command command = {.argv = {"/bin/sh", "-c", attempt.cleanup},
+                     .env = attempt.command.env,
+                     .marks = attempt.command.marks,
+                     .cwd = attempt.command.cwd,
+                     .timeout_ms = kCleanupMaxMs,
+                     .drop_output = true};
+  const Finished finished = process_->run(command);
+  if (finished.outcome.state() == model::STATE_OK) return;
+  outcome.set_why(fmt::format("{}{}cleanup: {}", outcome.why(), outcome.why().empty() ? "" : "; ",
+                              finished.outcome.why()));
+}
+
+void Slot::drop(const Tickets& tickets) {
+  const std::lock_guard lock(mutex_);
+  exchange_.inside -= std::erase_if(
+      mine_, [&](const Assignment& assignment) { return tickets.contains(assignment.ticket); });
+  std::erase_if(done_, [&](const Ending& ending) {
+    const bool unwanted = tickets.contains(ending.ticket);
+    if (unwanted) remove_spools(ending);
+    return unwanted;
+  });
+  if (!busy_ || !tickets.contains(current_)) return;
+  dropped_ = true;
+  process_->end();
+  woken_.notify_one();
+}
+
+void Slot::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  process_->kill();
+  woken_.notify_one();
+}
+
+}  // namespace dunlin

@@ -1,0 +1,82 @@
+// One slot: what its thread does, and how the owner of the slots reaches into it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "worker/attempt.h"
+#include "worker/private_folder.h"
+#include "worker/process.h"
+#include "worker/slots.h"
+
+namespace dunlin {
+
+using Tickets = std::unordered_set<uint64_t>;
+
+// What all slots share. An assignment moves from `waiting` into a slot and its ending from there to
+// `endings`; a slot holds its own lock while it moves something, so drop(), which looks in that
+// order, misses none.
+struct Exchange {
+  std::mutex mutex = {};
+  std::condition_variable work = {};
+  std::deque<Assignment> waiting = {};
+  std::vector<Ending> endings = {};
+  size_t grab = 1;
+  size_t idle = 0;  // Slots that wait for work.
+  bool stopping = false;
+  int event = -1;
+  std::atomic<size_t> inside = 0;  // Assignments in slots.
+};
+
+class Slot {
+ public:
+  Slot(Exchange& exchange, const SlotOptions& options, const Surroundings& around,
+       std::string private_folder, std::unique_ptr<Process> process)
+      : exchange_(exchange),
+        options_(options),
+        around_(around),
+        folder_(std::move(private_folder)),
+        process_(std::move(process)) {}
+
+  void work();  // The thread; returns after stop().
+
+  // From the owner's thread.
+  void drop(const Tickets& tickets);
+  void stop();
+
+ private:
+  bool wait_for_work();
+  bool trade();
+  void run_next();
+  void run(const Attempt& attempt, Ending& ending);
+  void rest_until(int64_t deadline_us);
+  void run_process(const Attempt& attempt, int64_t began_us, Ending& ending);
+  void clean_up(const Attempt& attempt, model::Outcome& outcome);
+
+  Exchange& exchange_;
+  const SlotOptions& options_;
+  const Surroundings& around_;
+  PrivateFolder folder_;
+  std::unique_ptr<Process> process_;
+
+  std::mutex mutex_ = {};  // Of what follows. Taken before the exchange's.
+  std::condition_variable woken_ = {};
+  std::deque<Assignment> mine_ = {};
+  std::vector<Ending> done_ = {};
+  bool busy_ = false;
+  uint64_t current_ = 0;  // Ticket, if busy.
+  bool dropped_ = false;  // Nobody wants the current one's ending.
+  bool stopping_ = false;
+};
+
+// Nobody will send its outputs.
+void remove_spools(const Ending& ending);
+
+}  // namespace dunlin
