@@ -1,6 +1,7 @@
 #include "model/rows.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 #include "model/keys.h"
@@ -31,6 +32,18 @@ Result<Stored<model::Job>> read_job(Table& table, const std::string& id) {
   if (stored.version != 0) return stored;
   return Error{Code::not_found,
                fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
+}
+
+Result<uint64_t> number_in_key(std::string_view name, std::string_view key) {
+  const std::string_view digits = key.substr(key.rfind('/') + 1);
+  uint64_t number = 0;
+  const auto [rest, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (failed == std::errc() && rest == digits.data() + digits.size()) return number;
+  return Error{Code::corrupt,
+               fmt::format("table {} has the key {}, which is not ours: look at it with `dunlin "
+                           "store get`",
+                           name, key)};
 }
 
 std::string after_key(std::string_view other, std::string_view job) {

@@ -44,6 +44,9 @@ Result<Stored<Record>> read_record(Table& table, std::string_view name, const st
 // `not_found` if there is no such job.
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id);
 
+// The page or node that a key of "pages" or "nodes" ends with.
+Result<uint64_t> number_in_key(std::string_view name, std::string_view key);
+
 // Of the table "after": `job` comes after `other`.
 std::string after_key(std::string_view other, std::string_view job);
 
