@@ -5,7 +5,7 @@
 packages=(
   g++ cmake ninja-build ccache mold python3
   libboost1.81-dev libssl-dev libprotobuf-dev protobuf-compiler libabsl-dev libfmt-dev
-  nlohmann-json3-dev libcli11-dev libgtest-dev librapidcheck-dev
+  nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
 )
 test_packages=(clang-format-14 jq openssl procps)
 

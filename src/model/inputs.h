@@ -15,6 +15,7 @@ namespace dunlin {
 inline constexpr size_t kInlineMax = 2 << 10;        // Bytes of values inside the job itself.
 inline constexpr uint64_t kValuesPerIndex = 256;     // Values between two offsets of the index.
 inline constexpr size_t kInputValueMax = 128 << 10;  // Bytes of one value.
+inline constexpr size_t kSourceBytesMax = 1 << 30;   // Of all its values.
 
 // Builds a source value by value.
 class SourceWriter {
