@@ -1,0 +1,207 @@
+#include "model/steer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "model/keys.h"
+#include "model/release.h"
+#include "model/results.h"
+#include "model/rows.h"
+#include "model/tree.h"
+
+namespace dunlin {
+namespace {
+
+constexpr int kTriesMax = 100;
+
+Error too_busy(const std::string& job) {
+  return {Code::conflict, fmt::format("job {} changed each time that we looked: try again", job)};
+}
+
+// One page, from reading to commit.
+class PageRetry {
+ public:
+  PageRetry(Store& store, const model::Job& job, uint64_t number, int64_t now_us)
+      : store_(store), job_(job), number_(number), now_us_(now_us) {}
+
+  uint64_t tasks() const { return tasks_; }  // That the commit will queue again.
+
+  // Nothing to write if no task of it failed.
+  Result<std::vector<Write>> writes() {
+    Table& table = store_.table();
+    const std::string key = page_key(job_.id(), number_);
+    const auto page = TRY(read_record<model::Page>(table, kPages, key));
+    Push push = requeue(TRY(results_of(number_, page.record)));
+    if (push.messages.empty()) return std::vector<Write>();
+    const bool full = is_full(page.record, number_, job_.spec().tasks());
+    std::vector<Write> writes = {Put{
+        std::string(kPages), key, without_failed(page.record).SerializeAsString(), page.version}};
+    if (full) TRY(cut_tree(counts_of(page.record), writes));
+    const Row end = TRY(get_row(table, kEnds, job_.id()));
+    if (end.version != 0) writes.push_back(Erase{std::string(kEnds), job_.id(), end.version});
+    writes.push_back(std::move(push));
+    return writes;
+  }
+
+ private:
+  static model::Page without_failed(const model::Page& page) {
+    model::Page kept = page;
+    std::string failed;
+    for (const model::Outcome& outcome : page.outcomes()) {
+      if (outcome.state() != model::STATE_OK) set_bit(failed, outcome.offset());
+    }
+    const auto is_failed = [&](const auto& one) { return has_bit(failed, one.offset()); };
+    auto& outcomes = *kept.mutable_outcomes();
+    outcomes.erase(std::remove_if(outcomes.begin(), outcomes.end(), is_failed), outcomes.end());
+    auto& claims = *kept.mutable_claims();
+    claims.erase(std::remove_if(claims.begin(), claims.end(), is_failed), claims.end());
+    for (uint32_t bit = 0; bit < kPageTasks; ++bit) {
+      if (has_bit(failed, bit)) clear_bit(*kept.mutable_moved(), bit);
+    }
+    return kept;
+  }
+
+  // Takes the page's bit away, and those of the nodes above that were full because of it.
+  Result<void> cut_tree(Counts below, std::vector<Write>& writes) {
+    const uint64_t tasks = job_.spec().tasks();
+    uint64_t child = number_;
+    for (uint32_t level = 1; level <= root_level(tasks); ++level) {
+      const uint64_t number = parent_of(child);
+      const std::string key = node_key(job_.id(), level, number);
+      const auto stored = TRY(read_record<model::Node>(store_.table(), kNodes, key));
+      model::Node node = stored.record;
+      if (!remove_child(node, child_of(child), below)) return {};
+      writes.push_back(Put{std::string(kNodes), key, node.SerializeAsString(), stored.version});
+      if (!is_full(stored.record, level, number, tasks)) return {};
+      below = counts_of(stored.record);
+      child = number;
+    }
+    return {};
+  }
+
+  // A range for each run of failed tasks.
+  Push requeue(const std::vector<TaskResult>& results) {
+    std::vector<model::Range> ranges;
+    tasks_ = 0;
+    for (const TaskResult& result : results) {
+      if (result.outcome.state() == model::STATE_OK) continue;
+      ++tasks_;
+      if (ranges.empty() || ranges.back().last() != result.task) {
+        model::Range& range = ranges.emplace_back();
+        range.set_job(job_.id());
+        range.set_first(result.task);
+        range.set_seen(true);
+        range.set_round(job_.round());
+        range.set_sent_us(now_us_);
+        if (job_.spec().ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = job_.spec();
+      }
+      model::Range& range = ranges.back();
+      range.set_last(result.task + 1);
+      range.set_attempt(std::max(range.attempt(), result.outcome.attempt() + 1));
+    }
+    Push push{.queue = job_.queue(), .messages = {}};
+    for (const model::Range& range : ranges) {
+      push.messages.push_back({range_id(range), range.SerializeAsString()});
+    }
+    return push;
+  }
+
+  Store& store_;
+  const model::Job& job_;
+  const uint64_t number_;
+  const int64_t now_us_;
+  uint64_t tasks_ = 0;
+};
+
+// Repeats until the commit is not in anybody's way. Returns how many tasks were queued.
+Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, uint64_t number,
+                            int64_t now_us) {
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    PageRetry retry(store, job.record, number, now_us);
+    std::vector<Write> writes = TRY(retry.writes());
+    if (writes.empty()) return uint64_t{0};
+    if (first) {
+      writes.insert(writes.begin(), Put{std::string(kJobs), job.record.id(),
+                                        job.record.SerializeAsString(), job.version});
+    }
+    const auto committed = store.commit(writes);
+    if (committed.ok()) {
+      first = false;
+      return retry.tasks();
+    }
+    if (committed.error().code != Code::conflict) return committed.error();
+    if (first && TRY(read_job(store.table(), job.record.id())).version != job.version) {
+      return Error{Code::conflict, fmt::format("somebody else has just retried job {}: look at it "
+                                               "with `dunlin status {}`",
+                                               job.record.id(), job.record.id())};
+    }
+  }
+  return too_busy(job.record.id());
+}
+
+Result<void> check_retry(const std::string& job, const Standing& standing) {
+  if (!has_ended(standing.state)) {
+    return Error{Code::conflict,
+                 fmt::format("job {} has not ended: `dunlin wait {}` first", job, job)};
+  }
+  if (standing.state == JobState::cancelled || standing.state == JobState::skipped) {
+    return Error{Code::invalid, fmt::format("job {} was {}: submit it again instead", job,
+                                            state_word(standing.state))};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job, int64_t now_us) {
+  Table& table = store.table();
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    const model::Job record = TRY(read_job(table, job)).record;
+    const Standing standing = TRY(read_standings(table, {job})).front();
+    if (has_ended(standing.state)) {
+      // Who cancelled it may have died before it told those that come after.
+      TRY(release_dependants(store, job, now_us));
+      return std::optional(standing);
+    }
+    const Counts counts = TRY(read_counts(table, record, standing));
+    model::End end;
+    end.set_kind(model::End::CANCELLED);
+    end.set_ok(counts.ok);
+    end.set_failed(counts.failed);
+    end.set_ended_us(now_us);
+    const auto put = table.put(kEnds, {job, end.SerializeAsString(), 0});
+    if (!put.ok() && put.error().code == Code::conflict) continue;
+    if (!put.ok()) return put.error();
+    TRY(release_if_ready(store, job, now_us));  // Forgets that it waited.
+    TRY(release_dependants(store, job, now_us));
+    return std::optional<Standing>();
+  }
+  return too_busy(job);
+}
+
+Result<Retried> retry_failed(Store& store, const std::string& job, int64_t now_us) {
+  Table& table = store.table();
+  Stored<model::Job> stored = TRY(read_job(table, job));
+  const Standing standing = TRY(read_standings(table, {job})).front();
+  TRY(check_retry(job, standing));
+  stored.record.set_round(stored.record.round() + 1);
+  Retried retried{.tasks = 0, .round = stored.record.round()};
+  uint64_t left = standing.end.failed();
+  bool first = true;
+  const auto take = [&](uint64_t number, const model::Page& page) -> Result<bool> {
+    if (counts_of(page).failed == 0) return true;
+    const uint64_t tasks = TRY(retry_page(store, stored, first, number, now_us));
+    retried.tasks += tasks;
+    left -= std::min(left, tasks);
+    return left > 0;
+  };
+  if (left > 0) {
+    TRY(read_pages(
+        table, job, 0, level_size(0, stored.record.spec().tasks()), [](uint64_t) { return false; },
+        take));
+  }
+  return retried;
+}
+
+}  // namespace dunlin

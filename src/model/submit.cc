@@ -1,0 +1,202 @@
+#include "model/submit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "base/names.h"
+#include "model/keys.h"
+#include "model/release.h"
+#include "model/rows.h"
+
+namespace dunlin {
+namespace {
+
+constexpr int kTriesMax = 20;  // Commits that others may get in the way of.
+constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";  // In ASCII order.
+constexpr int kTimeDigits = 9;  // 45 bits of milliseconds: for a thousand years.
+constexpr int kRandomDigits = 4;
+
+void append_digits(std::string& out, uint64_t value, int digits) {
+  for (int i = digits; i-- > 0;) out += kDigits[value >> (5U * static_cast<unsigned>(i)) & 31U];
+}
+
+// Without what differs between two submissions of the same thing.
+model::Spec essence(const model::Job& job) {
+  model::Spec spec = job.spec();
+  spec.clear_created_us();
+  spec.clear_reply();
+  const std::string own = input_blob_name(job.id(), "");
+  const auto shorten = [&](std::string& name) {
+    if (name.starts_with(own)) name.erase(0, own.size());
+  };
+  for (model::Source& source : *spec.mutable_inputs()->mutable_sources()) {
+    shorten(*source.mutable_blob());
+  }
+  shorten(*spec.mutable_stdin_blob());
+  return spec;
+}
+
+Result<bool> holds_same(Blobs& blobs, const std::string& name, const NamedBlob& wanted) {
+  constexpr size_t kPart = 1 << 20;
+  for (uint64_t offset = 0; offset < wanted.size;) {
+    const std::string bytes = TRY(wanted.source(offset, kPart));
+    Result<std::string> stored = blobs.get(name, offset, bytes.size());
+    if (!stored.ok() && stored.error().code != Code::not_found) return stored.error();
+    if (!stored.ok() || stored.value() != bytes || bytes.empty()) return false;
+    offset += bytes.size();
+  }
+  return TRY(blobs.get(name, wanted.size, 1)).empty();
+}
+
+// Is what is stored the job that we are about to submit?
+Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& job,
+                     const SubmitOptions& options) {
+  if (essence(stored).SerializeAsString() != essence(job).SerializeAsString()) return false;
+  for (const NamedBlob& blob : options.blobs) {
+    const std::string which = blob.name.substr(input_blob_name(job.id(), "").size());
+    if (!TRY(holds_same(store.blobs(), input_blob_name(stored.id(), which), blob))) return false;
+  }
+  return true;
+}
+
+// The job that was submitted with this key or id before, if it is the same one; none if there is
+// none.
+Result<std::optional<std::string>> find_existing(Store& store, const model::Job& job,
+                                                 const SubmitOptions& options) {
+  std::string id = job.id();
+  if (!options.key.empty()) {
+    const Row row = TRY(get_row(store.table(), kKeys, options.key));
+    if (row.version != 0) id = row.value;
+  }
+  const Result<Stored<model::Job>> stored = read_job(store.table(), id);
+  if (!stored.ok() && stored.error().code == Code::not_found) return std::optional<std::string>();
+  if (!stored.ok()) return stored.error();
+  if (TRY(is_same(store, stored.value().record, job, options))) return std::optional(id);
+  if (id == job.id()) {
+    return Error{Code::conflict,
+                 fmt::format("the id {} belongs to another job: submit again with a new one", id)};
+  }
+  return Error{Code::conflict,
+               fmt::format("the key {} belongs to job {}, which is a different one: use another "
+                           "--key, or look at it with `dunlin status {}`",
+                           quote(options.key), id, id)};
+}
+
+Result<void> check_after(Table& table, const model::Spec& spec) {
+  if (spec.after_size() == 0) return {};
+  const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
+  for (const std::string& key : keys) TRY(read_job(table, key));
+  return {};
+}
+
+// The one commit. `route_there`: somebody else has put it.
+std::vector<Write> submission(const model::Job& job, const std::string& key, bool route_there) {
+  std::vector<Write> writes;
+  if (!route_there) {
+    writes.push_back(
+        Put{std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), 0});
+  }
+  if (!key.empty()) writes.push_back(Put{std::string(kKeys), key, job.id(), 0});
+  for (const std::string& other : job.spec().after()) {
+    writes.push_back(Put{std::string(kAfter), after_key(other, job.id()), "", 0});
+  }
+  if (job.spec().after_size() > 0) writes.push_back(Put{std::string(kWaits), job.id(), "", 0});
+  writes.push_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
+  if (job.spec().after_size() == 0) {
+    writes.push_back(Push{job.queue(), {whole_range(job, job.spec().created_us())}});
+  }
+  return writes;
+}
+
+void tidy_up(model::Spec& spec) {
+  auto& tags = *spec.mutable_requires_()->mutable_tags();
+  std::ranges::sort(tags);
+  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+  auto& after = *spec.mutable_after();
+  std::ranges::sort(after);
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+}
+
+}  // namespace
+
+std::string job_id_prefix(WallTime time) {
+  std::string id;
+  append_digits(id, static_cast<uint64_t>(std::max<int64_t>(0, time.time_since_epoch().count())),
+                kTimeDigits);
+  return id;
+}
+
+std::string make_job_id(Random& random, WallTime now) {
+  std::string id = job_id_prefix(now);
+  append_digits(id, random.next(), kRandomDigits);
+  return id;
+}
+
+NamedBlob blob_of_bytes(std::string name, std::string bytes) {
+  const uint64_t size = bytes.size();
+  return {std::move(name), size,
+          [all = std::move(bytes)](uint64_t offset, size_t max) -> Result<std::string> {
+            return all.substr(std::min<uint64_t>(offset, all.size()), max);
+          }};
+}
+
+std::string input_blob_name(std::string_view job, std::string_view which) {
+  return fmt::format("jobs/{}/input/{}", job, which);
+}
+
+Message whole_range(const model::Job& job, int64_t sent_us) {
+  model::Range range;
+  range.set_job(job.id());
+  range.set_last(job.spec().tasks());
+  range.set_attempt(1);
+  range.set_round(job.round());
+  range.set_sent_us(sent_us);
+  if (job.spec().ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = job.spec();
+  return {range_id(range), range.SerializeAsString()};
+}
+
+Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& options) {
+  tidy_up(spec);
+  TRY(validate_spec(spec));
+  if (!is_name(options.id)) {
+    return Error{Code::invalid, fmt::format("the job id {} is not a name", quote(options.id))};
+  }
+  if (!options.key.empty() && !is_name(options.key)) {
+    return Error{Code::invalid,
+                 fmt::format("the key {} is not 1 to 64 characters of A-Z a-z 0-9 . _ -",
+                             quote(options.key))};
+  }
+  model::Job job;
+  job.set_id(options.id);
+  job.set_queue(queue_of(route_of(spec)));
+  *job.mutable_spec() = std::move(spec);
+
+  bool blobs_there = false;
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    if (const auto existing = TRY(find_existing(store, job, options))) {
+      TRY(release_if_ready(store, *existing, job.spec().created_us()));
+      return Submitted{*existing, true};
+    }
+    TRY(check_after(store.table(), job.spec()));
+    if (!blobs_there) {
+      for (const NamedBlob& blob : options.blobs) {
+        TRY(store.blobs().put(blob.name, blob.size, blob.source));
+      }
+      blobs_there = true;
+    }
+    const Row route = TRY(get_row(store.table(), kRoutes, job.queue()));
+    const auto committed = store.commit(submission(job, options.key, route.version != 0));
+    if (!committed.ok() && committed.error().code == Code::conflict) continue;
+    if (!committed.ok()) return committed.error();
+    if (job.spec().after_size() > 0) {
+      TRY(release_if_ready(store, job.id(), job.spec().created_us()));
+    }
+    return Submitted{job.id(), false};
+  }
+  return Error{Code::conflict, fmt::format("job {} could not be submitted because others kept "
+                                           "changing the same rows: try again",
+                                           job.id())};
+}
+
+}  // namespace dunlin

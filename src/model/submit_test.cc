@@ -1,0 +1,131 @@
+#include "model/submit.h"
+
+#include <gtest/gtest.h>
+
+#include "base/names.h"
+#include "sim/test_jobs.h"
+
+namespace dunlin {
+namespace {
+
+class Submit : public TestJobs {};
+
+TEST_F(Submit, AnArrayOfAnySizeIsOneMessage) {
+  submit_job("j1", 10'000'000);
+  const auto ranges = queued("j1");
+  ASSERT_EQ(ranges.size(), 1);
+  EXPECT_EQ(ranges[0].first(), 0);
+  EXPECT_EQ(ranges[0].last(), 10'000'000);
+  EXPECT_EQ(ranges[0].attempt(), 1);
+  EXPECT_EQ(ranges[0].spec().command().argv(0), "true");
+}
+
+TEST_F(Submit, ALargeSpecIsNotCopiedIntoTheMessage) {
+  model::Spec spec = spec_of(1);
+  spec.mutable_command()->add_argv(std::string(kSpecInRangeMax, 'x'));
+  submit_job("j1", spec);
+  EXPECT_FALSE(queued("j1").at(0).has_spec());
+}
+
+TEST_F(Submit, ItsQueueIsListedAmongTheRoutes) {
+  model::Spec spec = spec_of(1);
+  for (const char* tag : {"gpu", "a", "gpu"}) spec.mutable_requires_()->add_tags(tag);
+  submit_job("j1", spec);
+  submit_job("j2", spec);
+  const auto rows = store_->table().scan(kRoutes, "", "", 10).value();
+  ASSERT_EQ(rows.size(), 1);
+  model::Route route;
+  ASSERT_TRUE(route.ParseFromString(rows[0].value));
+  ASSERT_EQ(route.requires_().tags_size(), 2);
+  EXPECT_EQ(route.requires_().tags(0), "a");
+  EXPECT_EQ(route.owner(), "ann");
+}
+
+TEST_F(Submit, TheSameIdTwiceIsOneJob) {
+  submit_job("j1", 5);
+  const auto again = submit(*store_, spec_of(5), {.id = "j1"});
+  EXPECT_TRUE(again.value().existed);
+  EXPECT_EQ(queued("j1").size(), 1);
+  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j1"}).error().code, Code::conflict);
+}
+
+TEST_F(Submit, TheSameKeyNamesTheSameJob) {
+  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j1", .key = "k"}).value().id, "j1");
+  model::Spec later = spec_of(5);
+  later.set_created_us(now_us() + 5);
+  later.set_reply("reply.2");
+  const auto again = submit(*store_, later, {.id = "j2", .key = "k"});
+  EXPECT_EQ(again.value().id, "j1");
+  EXPECT_TRUE(again.value().existed);
+  EXPECT_EQ(store_->table().scan(kJobs, "", "", 10).value().size(), 1);
+}
+
+TEST_F(Submit, AKeyOfADifferentJobIsNamed) {
+  (void)submit(*store_, spec_of(5), {.id = "j1", .key = "nightly"}).value();
+  const auto other = submit(*store_, spec_of(6), {.id = "j2", .key = "nightly"});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::conflict);
+  EXPECT_NE(other.error().what.find("nightly"), std::string::npos);
+  EXPECT_NE(other.error().what.find("j1"), std::string::npos);
+}
+
+TEST_F(Submit, AKeyComparesTheInputsToo) {
+  const auto with_input = [&](const std::string& id, const std::string& bytes) {
+    model::Spec spec = spec_of(5);
+    spec.set_stdin_blob(input_blob_name(id, "stdin"));
+    return submit(*store_, spec,
+                  {.id = id, .key = "k", .blobs = {blob_of_bytes(spec.stdin_blob(), bytes)}});
+  };
+  EXPECT_EQ(with_input("j1", "one").value().id, "j1");
+  EXPECT_EQ(with_input("j2", "one").value().id, "j1");
+  EXPECT_EQ(with_input("j3", "two").error().code, Code::conflict);
+  EXPECT_EQ(with_input("j4", "on").error().code, Code::conflict);
+  EXPECT_EQ(store_->blobs().get("jobs/j1/input/stdin", 0, 10).value(), "one");
+  EXPECT_EQ(store_->blobs().list("", "", 10).value().size(), 1);
+}
+
+TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
+  struct Case {
+    std::function<void(model::Spec&)> spoil;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& s) { s.clear_command(); }, "no command"},
+      {[](auto& s) { s.mutable_command()->set_line("x"); }, "more than one kind"},
+      {[](auto& s) { s.mutable_command()->set_argv(0, ""); }, "first word is empty"},
+      {[](auto& s) { s.set_tasks(0); }, "no tasks"},
+      {[](auto& s) { s.set_tasks(1'000'000'000'000); }, "1000000000000 tasks"},
+      {[](auto& s) { s.set_name("a/b"); }, "name \"a/b\""},
+      {[](auto& s) { s.set_owner(""); }, "owner"},
+      {[](auto& s) { s.mutable_requires_()->add_tags("a b"); }, "tag \"a b\""},
+      {[](auto& s) { s.set_priority(10); }, "priority 10"},
+      {[](auto& s) { s.add_env()->set_name("A=B"); }, "variable"},
+      {[](auto& s) { s.set_cwd("here"); }, "absolute"},
+      {[](auto& s) { s.set_stdin(std::string(kSpecMax, 'x')); }, "bytes"},
+  };
+  for (const Case& one : cases) {
+    model::Spec spec = spec_of(1);
+    one.spoil(spec);
+    const auto refused = submit(*store_, spec, {.id = "j1"});
+    ASSERT_FALSE(refused.ok()) << one.says;
+    EXPECT_EQ(refused.error().code, Code::invalid);
+    EXPECT_NE(refused.error().what.find(one.says), std::string::npos) << refused.error().what;
+  }
+  EXPECT_TRUE(store_->table().scan(kJobs, "", "", 1).value().empty());
+}
+
+TEST(JobId, SortsByTimeAndIsAName) {
+  Random random(1);
+  const WallTime now{Millis(1'800'000'000'000)};
+  const std::string first = make_job_id(random, now);
+  const std::string second = make_job_id(random, now + Millis(1));
+  EXPECT_EQ(first.size(), 13);
+  EXPECT_TRUE(is_name(first));
+  EXPECT_LT(first, second);
+  EXPECT_LE(job_id_prefix(now), first);
+  EXPECT_LT(first, job_id_prefix(now + Millis(1)));
+  EXPECT_NE(first, make_job_id(random, now));
+}
+
+}  // namespace
+}  // namespace dunlin

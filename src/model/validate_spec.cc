@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/names.h"
+#include "model/keys.h"
+#include "model/submit.h"
+
+namespace dunlin {
+namespace {
+
+Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
+
+bool has_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+bool is_variable(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && name.size() <= kNameMax && !(name[0] >= '0' && name[0] <= '9') &&
+         std::ranges::all_of(name, fits);
+}
+
+Result<void> check_name(std::string_view what, std::string_view name) {
+  if (is_name(name)) return {};
+  return invalid(
+      fmt::format("the {} {} is not 1 to 64 characters of A-Z a-z 0-9 . _ -", what, quote(name)));
+}
+
+Result<void> check_command(const model::Command& command) {
+  const int kinds = int{command.argv_size() > 0} + int{!command.line().empty()} +
+                    int{!command.function().empty()} + int{!command.builtin().empty()};
+  if (kinds == 0) return invalid("the job has no command: write it after --");
+  if (kinds > 1) return invalid("the job has more than one kind of command: give one");
+  if (command.argv_size() > 0 && command.argv(0).empty()) {
+    return invalid("the command's first word is empty: name a program");
+  }
+  if (std::ranges::any_of(command.argv(), has_zero) || has_zero(command.line())) {
+    return invalid("the command has a zero byte: programs cannot be given one");
+  }
+  if (!command.line().empty() && command.line().find_first_not_of(" \t\n") == std::string::npos) {
+    return invalid("the command is only white space: name a program");
+  }
+  if (!command.function().empty()) TRY(check_name("function", command.function()));
+  if (!command.builtin().empty() && command.builtin() != "noop" && command.builtin() != "sleep") {
+    return invalid(
+        fmt::format("there is no builtin {}: there are noop and sleep", quote(command.builtin())));
+  }
+  return {};
+}
+
+Result<void> check_requirements(const model::Requirements& needs) {
+  for (const std::string& tag : needs.tags()) {
+    if (!is_tag(tag)) {
+      return invalid(fmt::format(
+          "the tag {} is not 1 to 64 characters of A-Z a-z 0-9 . _ - = : + @ /", quote(tag)));
+    }
+  }
+  return {};
+}
+
+Result<void> check_environment(const model::Spec& spec) {
+  for (const model::Variable& variable : spec.env()) {
+    if (!is_variable(variable.name())) {
+      return invalid(fmt::format("the variable {} is not a name of letters, digits and _",
+                                 quote(variable.name())));
+    }
+    if (has_zero(variable.value())) {
+      return invalid(fmt::format("the variable {} has a zero byte", variable.name()));
+    }
+  }
+  if (has_zero(spec.cwd())) return invalid("the folder has a zero byte");
+  if (!spec.cwd().empty() && spec.cwd()[0] != '/' && spec.cwd()[0] != '{') {
+    return invalid(
+        fmt::format("the folder {} is not an absolute path: workers have no other idea "
+                    "of where you are",
+                    quote(spec.cwd())));
+  }
+  if (!spec.stdin().empty() && !spec.stdin_blob().empty()) {
+    return invalid("the job has two standard inputs: give one");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_tag(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-=:+@/").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= kNameMax && std::ranges::all_of(text, fits);
+}
+
+Result<void> validate_spec(const model::Spec& spec) {
+  TRY(check_command(spec.command()));
+  if (spec.tasks() == 0) return invalid("the job has no tasks: its list of inputs is empty");
+  if (spec.tasks() > kTasksMax) {
+    return invalid(fmt::format("the job has {} tasks, at most {} are possible: split it",
+                               spec.tasks(), kTasksMax));
+  }
+  if (!spec.name().empty()) TRY(check_name("name", spec.name()));
+  TRY(check_name("owner", spec.owner()));
+  if (!spec.reply().empty()) TRY(check_name("reply queue", spec.reply()));
+  TRY(check_requirements(spec.requires_()));
+  TRY(check_environment(spec));
+  if (spec.priority() > kPriorityMax) {
+    return invalid(fmt::format("the priority {} is not 0 to {}", spec.priority(), kPriorityMax));
+  }
+  if (spec.retries() > kRetriesMax) {
+    return invalid(fmt::format("{} retries are too many: at most {}", spec.retries(), kRetriesMax));
+  }
+  if (spec.after_size() > kAfterMax) {
+    return invalid(fmt::format("the job comes after {} jobs, at most {} are possible",
+                               spec.after_size(), kAfterMax));
+  }
+  for (const std::string& job : spec.after()) TRY(check_name("job", job));
+  if (const size_t size = spec.ByteSizeLong(); size > kSpecMax) {
+    return invalid(
+        fmt::format("the job's description has {} bytes, at most {} are possible: put "
+                    "its inputs into --lines FILE or --stdin FILE",
+                    size, kSpecMax));
+  }
+  return {};
+}
+
+}  // namespace dunlin
