@@ -10,6 +10,7 @@
 #include "base/exit.h"
 #include "base/standard_files.h"
 #include "client/store_command.h"
+#include "client/worker_command.h"
 #include "hub/token_command.h"
 
 int main(int argc, char** argv) {
@@ -25,6 +26,8 @@ int main(int argc, char** argv) {
   dunlin::add_hub_command(app, hub, exit_code);
   dunlin::add_token_command(app, token, exit_code);
   dunlin::add_store_command(app, store, exit_code);
+  dunlin::WorkerVerb worker;
+  dunlin::add_worker_command(app, worker, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {
     fmt::print("dunlin {}\n", DUNLIN_VERSION);
   });

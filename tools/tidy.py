@@ -23,7 +23,7 @@ BANNED = [
                              "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", []),
-    (r"std::shared_ptr", "one owner", ["engine/file_store"]),
+    (r"std::shared_ptr", "one owner", ["backends/open", "engine/file_store"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
 

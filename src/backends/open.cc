@@ -34,15 +34,13 @@ Result<std::string> token_of(const OpenOptions& options) {
   return read_token(options.token_file);
 }
 
-Result<std::unique_ptr<CallStore>> open_hub_url(const std::string& url,
-                                                const OpenOptions& options) {
+Result<std::unique_ptr<HubStore>> open_hub_url(const std::string& url, const OpenOptions& options) {
   const HubAddress address = TRY(parse_hub_url(url));
   const HubOptions hub{.token = TRY(token_of(options)),
                        .tls_ca = options.tls_ca,
                        .deadline = options.deadline,
                        .connect_wait = options.connect_wait};
-  std::unique_ptr<CallStore> store = TRY(open_hub(address, hub, posix_clock()));
-  return store;
+  return open_hub(address, hub, posix_clock());
 }
 
 // Looking must not make a store where someone mistyped its name.
@@ -69,13 +67,40 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
     std::unique_ptr<CallStore> store = TRY(open_file_store(folder));
     return store;
   }
-  if (text.starts_with(kPlain) || text.starts_with(kTls)) return open_hub_url(url, options);
+  if (text.starts_with(kPlain) || text.starts_with(kTls)) {
+    std::unique_ptr<CallStore> store = TRY(open_hub_url(url, options));
+    return store;
+  }
   if (text.starts_with("dunlin:") || text.starts_with("dunlin+tls:")) {
     return bad_url(url, "lacks the '//' after its scheme");
   }
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return bad_url(url, "has no scheme");
   return bad_url(url, fmt::format("has the unknown scheme {}", quote(text.substr(0, colon))));
+}
+
+Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
+  if (url.starts_with(kPlain) || url.starts_with(kTls)) {
+    Doors doors;
+    doors.desk = hub_desk(TRY(open_hub_url(url, options)));
+    doors.connect = [url, options] { return open_store(url, options); };
+    return doors;
+  }
+  // The engine is in this process: every lane has a store of its own on it.
+  std::unique_ptr<CallStore> store = TRY(open_store(url, options));
+  auto* file = dynamic_cast<FileStore*>(store.get());
+  if (file == nullptr) {
+    return Error{Code::unsupported,
+                 fmt::format("workers cannot use the store {}: give the URL of a hub", quote(url))};
+  }
+  Connect connect = [first = std::shared_ptr<FileStore>(file->connect())] {
+    std::unique_ptr<CallStore> next = first->connect();
+    return Result<std::unique_ptr<CallStore>>(std::move(next));
+  };
+  Doors doors;
+  doors.desk = TRY(lane_desk(connect));
+  doors.connect = std::move(connect);
+  return doors;
 }
 
 Result<HubAddress> parse_hub_url(std::string_view url) {

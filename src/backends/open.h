@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/desk.h"
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
@@ -28,6 +29,13 @@ struct OpenOptions {
 
 // `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
 Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
+
+// The same for an agent: a desk, and what makes further stores on the same engine for its lanes.
+struct Doors {
+  std::unique_ptr<Desk> desk;
+  Connect connect;
+};
+Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
 
 // Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
 Result<HubAddress> parse_hub_url(std::string_view url);

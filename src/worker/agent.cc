@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
+#include "worker/stamps.h"
 
 namespace dunlin {
 namespace {
@@ -23,21 +24,16 @@ void watch(int epoll, int descriptor) {
 Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
   const auto file = TRY(posix_disk().open_to_read(upload.file));
   const uint64_t size = TRY(file->size());
-  return blobs.put(upload.blob, size,
-                   [&file](uint64_t offset, size_t max) -> Result<std::string> {
-                     std::string bytes(max, '\0');
-                     bytes.resize(TRY(file->read(offset, bytes)));
-                     return bytes;
-                   });
+  return blobs.put(upload.blob, size, [&file](uint64_t offset, size_t max) -> Result<std::string> {
+    std::string bytes(max, '\0');
+    bytes.resize(TRY(file->read(offset, bytes)));
+    return bytes;
+  });
 }
 
 }  // namespace
 
-Now Agent::now() {
-  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(
-      posix_clock().wall().time_since_epoch());
-  return {posix_clock().now(), wall.count()};
-}
+Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
 Agent::Agent(AgentOptions options, std::unique_ptr<Desk> desk)
     : connect_(std::move(options.connect)),
@@ -106,7 +102,8 @@ void Agent::upload(const WorkerMind::Upload& upload) {
       result = send_file(blob_store_->blobs(), upload);
       if (result.ok() || result.error().code != Code::unavailable) break;
     }
-    if (!result.ok()) log::warning("could not store an output file={}: {}", upload.file, result.error().what);
+    if (!result.ok())
+      log::warning("could not store an output file={}: {}", upload.file, result.error().what);
     unlink(upload.file.c_str());
     sent_.put({upload.ticket, std::move(result)});
   });

@@ -1,5 +1,6 @@
-// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the desk over which it
-// speaks to the store, and a lane for large outputs. The owner calls turn() until it has had enough.
+// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the desk over which
+// it speaks to the store, and a lane for large outputs. The owner calls turn() until it has had
+// enough.
 #pragma once
 
 #include <memory>

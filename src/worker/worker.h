@@ -192,6 +192,7 @@ class WorkerMind {
   void pulled(const std::string& queue, std::vector<Delivery>&& deliveries);
   uint64_t hold(const std::string& queue, Delivery&& delivery);
   void read_split(uint64_t id);
+  void fence(Held& held);
   void adopt(Held& held);
   uint64_t share_of(const Held& held) const;
   void shorten(Held& held, uint64_t last);

@@ -184,12 +184,28 @@ void WorkerMind::read_split(uint64_t id) {
     Held* range = find(id);
     const auto* rows = std::get_if<Rows>(&answer);
     if (range == nullptr || rows == nullptr || rows->rows.empty()) return;
-    range->reading = false;
     range->split_version = rows->rows[0].version;
     if (range->split_version != 0) {
       const auto last = parse_number("the end of a range", rows->rows[0].value);
       if (last.ok()) range->last = std::clamp(last.value(), range->first, range->last);
     }
+    fence(*range);
+  });
+}
+
+// A holder that is late must not give away tasks that are somebody else's now: from here on its
+// split conflicts with ours.
+void WorkerMind::fence(Held& held) {
+  std::vector<Write> writes;
+  writes.push_back(Put{std::string(kSplits), held.lease.id, std::to_string(held.last),
+                       held.split_version});
+  commit(std::move(writes), [this, id = held.id](Answer&& answer) {
+    Held* range = find(id);
+    if (range == nullptr) return;
+    const auto* done = std::get_if<Committed>(&answer);
+    if (done == nullptr) return read_split(id);
+    range->split_version = done->version;
+    range->reading = false;
     adopt(*range);
   });
 }

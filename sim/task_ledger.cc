@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "model/keys.h"
+#include "model/tree.h"
+#include "sim/task_world.h"
+
+namespace dunlin {
+
+const SimJob& TaskLedger::job(const std::string& id) const {
+  return *std::ranges::find(jobs_, id, &SimJob::id);
+}
+
+// No number is used twice; an at-most-once task has only one.
+void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt) {
+  auto& attempts = starts_[{id, task}];
+  const bool relaxed = job(id).spec.delivery() == model::DELIVERY_RELAXED;
+  EXPECT_TRUE(attempts.insert(attempt).second || relaxed)
+      << "attempt " << attempt << " of task " << task << " of " << id << " was started twice";
+  if (job(id).spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
+    EXPECT_EQ(attempts.size(), 1U) << "task " << task << " of " << id;
+  }
+}
+
+uint64_t TaskLedger::starts(const std::string& id, uint64_t task) const {
+  const auto found = starts_.find({id, task});
+  return found == starts_.end() ? 0 : found->second.size();
+}
+
+// An outcome that was visible once stays.
+void TaskLedger::page_written(const std::string& key, const std::string& value) {
+  const std::string id = key.substr(0, key.find('/'));
+  const uint64_t number = std::stoull(key.substr(id.size() + 1), nullptr, 16);
+  model::Page page;
+  ASSERT_TRUE(page.ParseFromString(value));
+  std::set<uint32_t> offsets;
+  const bool relaxed = job(id).spec.delivery() == model::DELIVERY_RELAXED;
+  for (const model::Outcome& outcome : page.outcomes()) {
+    EXPECT_TRUE(offsets.insert(outcome.offset()).second) << "two outcomes for one task";
+    const auto [place, fresh] =
+        outcomes_.try_emplace({id, number * kPageTasks + outcome.offset()}, outcome.attempt());
+    EXPECT_TRUE(fresh || place->second == outcome.attempt() || relaxed)
+        << "the outcome of task " << place->first.second << " of " << id << " changed";
+  }
+}
+
+void TaskLedger::check(CallStore& store) {
+  for (const SimJob& one : jobs_) check_job(store, one);
+  EXPECT_TRUE(store.table().scan(kWaits, "", "", 10).value().empty()) << "somebody still waits";
+  EXPECT_TRUE(store.table().scan(kSplits, "", "", 10).value().empty()) << "a split was left";
+}
+
+void TaskLedger::check_job(CallStore& store, const SimJob& one) {
+  const std::vector<std::string> keys{one.id};
+  model::End end;
+  ASSERT_TRUE(end.ParseFromString(store.table().get(kEnds, keys).value()[0].value));
+  if (end.kind() != model::End::DONE) {
+    EXPECT_TRUE(one.cancelled || one.spec.after_size() > 0) << one.id;
+    return;
+  }
+  Counts counts;
+  uint64_t found = 0;
+  for (uint64_t page = 0; page * kPageTasks < one.spec.tasks(); ++page) {
+    const std::vector<std::string> name{page_key(one.id, page)};
+    model::Page record;
+    ASSERT_TRUE(record.ParseFromString(store.table().get(kPages, name).value()[0].value));
+    EXPECT_TRUE(is_full(record, page, one.spec.tasks())) << one.id << " page " << page;
+    counts.ok += counts_of(record).ok;
+    counts.failed += counts_of(record).failed;
+    for (const model::Outcome& outcome : record.outcomes()) {
+      ++found;
+      const uint64_t task = page * kPageTasks + outcome.offset();
+      const Conduct& conduct = one.tasks[task];
+      if (outcome.state() == model::STATE_LOST) {
+        const bool once = one.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+        EXPECT_TRUE(once || starts(one.id, task) >= 1) << "lost, but never started";
+        continue;
+      }
+      EXPECT_TRUE(starts_[{one.id, task}].contains(outcome.attempt()))
+          << "an outcome of an attempt that was never started";
+      EXPECT_FALSE(conduct.kills_worker);
+      if (conduct.fails == 0) EXPECT_EQ(outcome.state(), model::STATE_OK);
+      if (outcome.out().where() == model::Output::ROW) {
+        const std::vector<std::string> row{output_key(one.id, task, outcome.attempt(), "out")};
+        EXPECT_EQ(store.table().get(kOutputs, row).value()[0].value, std::string(2000, 'x'));
+      } else {
+        EXPECT_FALSE(conduct.large_output && outcome.state() == model::STATE_OK);
+      }
+    }
+  }
+  EXPECT_EQ(found, one.spec.tasks()) << one.id;
+  EXPECT_EQ(end.ok(), counts.ok) << one.id;
+  EXPECT_EQ(end.failed(), counts.failed) << one.id;
+}
+
+}  // namespace dunlin

@@ -1,0 +1,31 @@
+// `dunlin worker`: pulls tasks from a store and runs them, until it is told to leave.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/store_verbs.h"
+
+namespace dunlin {
+
+struct WorkerVerb {
+  StoreTarget target = {};
+  uint32_t slots = 0;  // 0: as many as there are cores.
+  std::vector<std::string> tags = {};
+  std::string mem = {};
+  uint32_t gpus = 0;
+  std::string name = {};
+  std::string hold = "30s";
+  std::string idle_exit = {};
+  std::string folder = {};
+  bool allow_root = false;
+};
+
+Result<int> run(const WorkerVerb& verb);
+
+void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code);
+
+}  // namespace dunlin
