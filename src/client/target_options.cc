@@ -1,0 +1,27 @@
+#include "client/target_options.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace dunlin {
+
+void add_store_options(CLI::App& command, StoreTarget& target) {
+  command
+      .add_option("--at", target.at,
+                  "URL of the store: file:DIR, dunlin://HOST:PORT or dunlin+tls://HOST:PORT "
+                  "(default: file: in the user's state folder)")
+      ->envname("DUNLIN_AT");
+  command.add_option("--token-file", target.token_file, "File with the hub's token")
+      ->envname("DUNLIN_TOKEN_FILE");
+  command
+      .add_option("--tls-ca", target.tls_ca,
+                  "Authorities to trust (PEM; default: those of the system)")
+      ->envname("DUNLIN_TLS_CA");
+}
+
+void add_form_options(CLI::App& command, StoreTarget& target) {
+  CLI::Option* json = command.add_flag("--json", target.json, "One JSON object a line");
+  command.add_flag("--quiet", target.quiet, "Only the essential value")->excludes(json);
+}
+
+}  // namespace dunlin
