@@ -16,8 +16,6 @@ namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
 
-std::string shown_name(const std::string& file) { return file == "-" ? "standard input" : file; }
-
 Error cannot_read(const std::string& file, std::string_view why) {
   return {Code::invalid, fmt::format("cannot read {}: {}", shown_name(file), why)};
 }
@@ -81,6 +79,18 @@ Result<Readable> spool(const std::string& file, uint64_t max) {
 }
 
 }  // namespace
+
+std::string shown_name(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+Result<void> read_pieces(const std::string& file,
+                         const std::function<Result<void>(std::string_view)>& take) {
+  Source source = TRY(Source::open(file));
+  while (true) {
+    const std::string bytes = TRY(source.next());
+    if (bytes.empty()) return {};
+    TRY(take(bytes));
+  }
+}
 
 Result<std::string> read_input(const std::string& file, size_t max) {
   Source source = TRY(Source::open(file));

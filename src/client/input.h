@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/env.h"
@@ -14,6 +16,13 @@ namespace dunlin {
 
 // All of it. `invalid` if it cannot be read or has more than `max` bytes.
 Result<std::string> read_input(const std::string& file, size_t max);
+
+// Hands out all of it, piece by piece, until `take` refuses one.
+Result<void> read_pieces(const std::string& file,
+                         const std::function<Result<void>(std::string_view)>& take);
+
+// "standard input" for "-".
+std::string shown_name(const std::string& file);
 
 // Splits what comes on a descriptor into lines, as it comes.
 class LineReader {

@@ -1,0 +1,81 @@
+#include "client/array.h"
+
+#include <fmt/format.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "model/keys.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint64_t kListedMax = 1'000'000;  // Numbers that are not a simple range.
+
+Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
+
+struct NumberRange {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  uint64_t step = 1;
+
+  uint64_t count() const { return (last - first) / step + 1; }
+};
+
+// N, A-B or A-B:STEP.
+Result<NumberRange> parse_range(std::string_view text) {
+  NumberRange range;
+  const std::string_view ends = text.substr(0, text.find(':'));
+  const size_t dash = ends.find('-');
+  range.first = TRY(parse_number("the first number of --array", ends.substr(0, dash)));
+  range.last = range.first;
+  if (dash != ends.npos) {
+    range.last = TRY(parse_number("the last number of --array", ends.substr(dash + 1)));
+  }
+  if (ends.size() < text.size()) {
+    range.step = TRY(parse_number("the step of --array", text.substr(ends.size() + 1)));
+  }
+  if (range.step == 0 || range.step > INT64_MAX || range.last > INT64_MAX) {
+    return invalid(fmt::format("--array {}: numbers and step are 1 to {}", quote(text), INT64_MAX));
+  }
+  if (range.last < range.first) {
+    return invalid(fmt::format("--array {} ends before it begins: write the smaller number first",
+                               quote(text)));
+  }
+  return range;
+}
+
+Error too_many(std::string_view text, uint64_t count, uint64_t max, std::string_view what) {
+  return invalid(
+      fmt::format("--array {} makes {} tasks, but a job has at most {}{}: split it "
+                  "into several",
+                  quote(text), count, max, what));
+}
+
+}  // namespace
+
+Result<NumberList> parse_array(std::string_view text) {
+  NumberList numbers;
+  if (text.find(',') == text.npos) {
+    const NumberRange range = TRY(parse_range(text));
+    numbers.first = static_cast<int64_t>(range.first);
+    numbers.step = static_cast<int64_t>(range.step);
+    numbers.count = range.count();
+    if (numbers.count > kTasksMax) return too_many(text, numbers.count, kTasksMax, "");
+    return numbers;
+  }
+  for (std::string_view rest = text; true;) {
+    const size_t comma = rest.find(',');
+    const NumberRange range = TRY(parse_range(rest.substr(0, comma)));
+    if (range.count() > kListedMax - numbers.count) {
+      return too_many(text, numbers.count + range.count(), kListedMax, " that are listed");
+    }
+    numbers.count += range.count();
+    for (uint64_t i = 0; i < range.count(); ++i) {
+      numbers.listed.push_back(static_cast<int64_t>(range.first + i * range.step));
+    }
+    if (comma == rest.npos) return numbers;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace dunlin
