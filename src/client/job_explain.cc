@@ -44,36 +44,38 @@ Result<std::string> explain_waiting(const model::Job& job, Table& table) {
   return out;
 }
 
-// One line each, for scripts.
-ordered_json explanation_json(const model::Job& job, const Standing& standing,
-                              const std::string& text) {
-  ordered_json object = json_object();
-  object["job"] = job.id();
-  object["state"] = state_word(standing.state);
-  object["text"] = text;
-  return object;
+Result<std::string> words_about(const Desk& desk, const Progress& progress) {
+  const model::Job& job = progress.job;
+  if (has_ended(progress.standing.state)) {
+    return fmt::format("job {} {}\n", job.id(), ending_words(progress.standing));
+  }
+  Table& table = desk.store.table();
+  if (progress.standing.state == JobState::waiting) return explain_waiting(job, table);
+  Scene scene{.progress = progress, .workers = TRY(read_workers(table)), .at = desk.at};
+  scene.ready = TRY(desk.store.queue().depth(job.queue())).ready;
+  return explain_open(scene, desk.clock.wall());
 }
 
 }  // namespace
 
+Result<std::string> explain_text(const Desk& desk, const std::string& id) {
+  return words_about(desk, TRY(read_progress(desk.store, id, desk.clock.wall())));
+}
+
 Result<int> run(const ExplainVerb& verb, const Desk& desk) {
-  Table& table = desk.store.table();
   const WallTime now = desk.clock.wall();
-  const model::Job job = TRY(find_job(table, verb.job, now));
+  const model::Job job = TRY(find_job(desk.store.table(), verb.job, now));
   // Does what may have been left undone; a token that only reads may not, which is fine.
   (void)release_if_ready(desk.store, job.id(), to_us(now)).ok();
   const Progress progress = TRY(read_progress(desk.store, job.id(), now));
-  std::string text;
-  if (has_ended(progress.standing.state)) {
-    text = fmt::format("job {} {}\n", job.id(), ending_words(progress.standing));
-  } else if (progress.standing.state == JobState::waiting) {
-    text = TRY(explain_waiting(job, table));
-  } else {
-    Scene scene{.progress = progress, .workers = TRY(read_workers(table)), .at = desk.at};
-    scene.ready = TRY(desk.store.queue().depth(job.queue())).ready;
-    text = explain_open(scene, now);
+  std::string text = TRY(words_about(desk, progress));
+  if (desk.form == Form::json) {
+    ordered_json object = json_object();
+    object["job"] = job.id();
+    object["state"] = state_word(progress.standing.state);
+    object["text"] = text;
+    text = json_line(object);
   }
-  if (desk.form == Form::json) text = json_line(explanation_json(job, progress.standing, text));
   if (desk.form == Form::quiet) text = fmt::format("{}\n", state_word(progress.standing.state));
   TRY(print(text));
   return kExitDone;

@@ -59,6 +59,9 @@ struct ExplainVerb {
 };
 struct PoolVerb {};
 
+// What `explain` says about a job. REQUIRES: `id` is a full id.
+Result<std::string> explain_text(const Desk& desk, const std::string& id);
+
 Result<int> run(const StatusVerb& verb, const Desk& desk);
 Result<int> run(const ListVerb& verb, const Desk& desk);
 Result<int> run(const ResultsVerb& verb, const Desk& desk);
