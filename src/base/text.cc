@@ -1,8 +1,12 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "base/names.h"
 
@@ -34,6 +38,21 @@ size_t front_character(std::string_view bytes) {
   return overlong || surrogate || beyond ? 0 : size;
 }
 
+// How many letters must be added, dropped or changed to make one of the other.
+size_t distance(std::string_view one, std::string_view other) {
+  std::vector<size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < one.size(); ++i) {
+    size_t corner = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < other.size(); ++j) {
+      const size_t changed = corner + (one[i] == other[j] ? 0 : 1);
+      corner = row[j + 1];
+      row[j + 1] = std::min({changed, corner + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 Result<Millis> parse_duration(std::string_view text) {
@@ -57,6 +76,41 @@ Result<Millis> parse_duration(std::string_view text) {
     return Millis(static_cast<int64_t>(count) * unit.ms);
   }
   return refuse(fmt::format("has the unknown unit {}", quote(name)));
+}
+
+Result<uint64_t> parse_size(std::string_view text) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::invalid,
+                 fmt::format("the size {} {}: write it like 512M, 4G or 1T", quote(text), why)};
+  };
+  uint64_t count = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (failed == std::errc::result_out_of_range) return refuse("is too large");
+  if (failed != std::errc()) return refuse("does not begin with a whole number");
+  std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  if (unit.size() == 3 && unit.ends_with("iB")) unit.remove_suffix(2);
+  if (unit.empty() || unit == "B") return count;
+  const size_t power = std::string_view("KMGTP").find(unit);
+  if (unit.size() != 1 || power == unit.npos) {
+    return refuse(fmt::format("has the unknown unit {}", quote(unit)));
+  }
+  const auto shift = static_cast<unsigned>(10 * (power + 1));
+  if (count > UINT64_MAX >> shift) return refuse("is too large");
+  return count << shift;
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
+  constexpr size_t kLettersMax = 64;
+  std::string_view best;
+  size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
+  if (word.size() > kLettersMax) return best;
+  for (const std::string_view one : known) {
+    if (const size_t letters = distance(word, one); letters < least) {
+      least = letters;
+      best = one;
+    }
+  }
+  return best;
 }
 
 Result<uint64_t> parse_number(std::string_view what, std::string_view text) {

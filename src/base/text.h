@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,12 @@ namespace dunlin {
 
 // "500ms", "90s", "5m", "2h", "30d", and "0". `invalid` says what is wrong with `text`.
 Result<Millis> parse_duration(std::string_view text);
+
+// "512M", "4G", "4GiB", "100" (bytes): K, M, G, T and P are powers of 1024.
+Result<uint64_t> parse_size(std::string_view text);
+
+// The one of `known` that is most like `word`; empty if none is.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 // Decimal digits and nothing else. `what` names the number in the error.
 Result<uint64_t> parse_number(std::string_view what, std::string_view text);

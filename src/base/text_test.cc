@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace dunlin {
 namespace {
 
@@ -41,6 +43,33 @@ TEST(Text, ANumberHasOnlyDigitsAndFits) {
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.error().what.find("token"), 0U) << parsed.error().what;
   }
+}
+
+TEST(Text, ASizeIsAWholeNumberAndAPowerOf1024) {
+  EXPECT_EQ(parse_size("0").value(), 0U);
+  EXPECT_EQ(parse_size("100").value(), 100U);
+  EXPECT_EQ(parse_size("100B").value(), 100U);
+  EXPECT_EQ(parse_size("1K").value(), 1024U);
+  EXPECT_EQ(parse_size("512M").value(), uint64_t{512} << 20);
+  EXPECT_EQ(parse_size("4G").value(), uint64_t{4} << 30);
+  EXPECT_EQ(parse_size("4GiB").value(), uint64_t{4} << 30);
+  EXPECT_EQ(parse_size("16383P").value(), uint64_t{16383} << 50);
+  for (const char* text : {"", "G", "-1G", "4 G", "4GB", "4g", "4KM", "16384P", "4iB", "1.5G",
+                           "99999999999999999999"}) {
+    const auto parsed = parse_size(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().what.find("the size "), 0U) << parsed.error().what;
+  }
+}
+
+TEST(Text, TheNearestWordIsOneThatWasProbablyMeant) {
+  constexpr std::array<std::string_view, 4> kKnown = {"timeout", "retries", "retry_on", "cwd"};
+  EXPECT_EQ(nearest("timout", kKnown), "timeout");
+  EXPECT_EQ(nearest("retires", kKnown), "retries");
+  EXPECT_EQ(nearest("cdw", kKnown), "");
+  EXPECT_EQ(nearest("colour", kKnown), "");
+  EXPECT_EQ(nearest("", kKnown), "");
+  EXPECT_EQ(nearest(std::string(1000, 't'), kKnown), "");
 }
 
 TEST(Text, SizesAreShownWithOneDecimalAndTheirUnit) {

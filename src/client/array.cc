@@ -26,19 +26,20 @@ Result<NumberRange> parse_range(std::string_view text) {
   NumberRange range;
   const std::string_view ends = text.substr(0, text.find(':'));
   const size_t dash = ends.find('-');
-  range.first = TRY(parse_number("the first number of --array", ends.substr(0, dash)));
+  range.first = TRY(parse_number("the first number of the array", ends.substr(0, dash)));
   range.last = range.first;
   if (dash != ends.npos) {
-    range.last = TRY(parse_number("the last number of --array", ends.substr(dash + 1)));
+    range.last = TRY(parse_number("the last number of the array", ends.substr(dash + 1)));
   }
   if (ends.size() < text.size()) {
-    range.step = TRY(parse_number("the step of --array", text.substr(ends.size() + 1)));
+    range.step = TRY(parse_number("the step of the array", text.substr(ends.size() + 1)));
   }
   if (range.step == 0 || range.step > INT64_MAX || range.last > INT64_MAX) {
-    return invalid(fmt::format("--array {}: numbers and step are 1 to {}", quote(text), INT64_MAX));
+    return invalid(
+        fmt::format("the array {}: numbers and step are 1 to {}", quote(text), INT64_MAX));
   }
   if (range.last < range.first) {
-    return invalid(fmt::format("--array {} ends before it begins: write the smaller number first",
+    return invalid(fmt::format("the array {} ends before it begins: write the smaller number first",
                                quote(text)));
   }
   return range;
@@ -46,7 +47,7 @@ Result<NumberRange> parse_range(std::string_view text) {
 
 Error too_many(std::string_view text, uint64_t count, uint64_t max, std::string_view what) {
   return invalid(
-      fmt::format("--array {} makes {} tasks, but a job has at most {}{}: split it "
+      fmt::format("the array {} makes {} tasks, but a job has at most {}{}: split it "
                   "into several",
                   quote(text), count, max, what));
 }

@@ -35,7 +35,7 @@ TEST(Array, TooManyTasksAreRefusedByNumber) {
   EXPECT_EQ(parse_array("1-1000000000").value().count, kTasksMax);
   EXPECT_EQ(
       why("0-999999999999")
-          .find("--array \"0-999999999999\" makes 1000000000000 tasks, but a job has at most"),
+          .find("the array \"0-999999999999\" makes 1000000000000 tasks, but a job has at most"),
       0U)
       << why("0-999999999999");
   EXPECT_NE(why("0-9223372036854775807").find("tasks"), std::string::npos);

@@ -1,0 +1,46 @@
+// A TOML file with several jobs:
+//
+//   [[job]]
+//   name = "simulate"
+//   command = "./sim --seed {}"     a line for the shell, or argv = ["./sim", "--seed", "{}"]
+//   array = "0-999"                 or values = [..], lines = "FILE", csv = "FILE", json = "FILE"
+//   timeout = "5m"
+//
+//   [[job]]
+//   name = "gather"
+//   argv = ["./gather"]
+//   after = ["simulate"]            names of jobs above, or ids of other jobs
+//
+// All keys: docs/JOBS.md. The file is read and checked whole; every error names the file and the
+// line, and what is expected there. Files that it names are looked for beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "client/sources.h"
+#include "model/records.pb.h"
+
+namespace dunlin {
+
+struct FileJob {
+  uint64_t line = 0;  // Where it begins.
+  model::Spec spec;   // But for owner, after, and the time.
+  std::vector<Gathered::Blob> blobs;
+  std::vector<size_t> after_jobs;      // Of this file: numbers of jobs above, from 0.
+  std::vector<std::string> after_ids;  // Of other jobs.
+};
+
+// What the blobs of the file's n-th job are called, but for a number at the end.
+using BlobPrefix = std::function<std::string(size_t job)>;
+
+Result<std::vector<FileJob>> parse_jobs(std::string_view text, const std::string& file,
+                                        const BlobPrefix& blob_prefix);
+
+Result<std::vector<FileJob>> read_jobs(const std::string& file, const BlobPrefix& blob_prefix);
+
+}  // namespace dunlin
