@@ -9,6 +9,7 @@
 
 #include "base/exit.h"
 #include "base/standard_files.h"
+#include "client/job_command.h"
 #include "client/store_command.h"
 #include "client/worker_command.h"
 #include "hub/token_command.h"
@@ -22,9 +23,12 @@ int main(int argc, char** argv) {
 
   dunlin::ServeOptions hub;
   dunlin::TokenOptions token;
+  dunlin::JobOptions job;
   dunlin::StoreOptions store;
   dunlin::add_hub_command(app, hub, exit_code);
   dunlin::add_token_command(app, token, exit_code);
+  job.submit.words = dunlin::cut_command(argc, argv);
+  dunlin::add_job_commands(app, job, exit_code);
   dunlin::add_store_command(app, store, exit_code);
   dunlin::WorkerVerb worker;
   dunlin::add_worker_command(app, worker, exit_code);

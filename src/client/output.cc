@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -80,6 +81,18 @@ std::string count_of(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string human_time(double seconds) {
+  constexpr double kMax = 1e12;
+  if (!(seconds > 0)) return "0s";
+  if (seconds < 0.01) return fmt::format("{:.2g}ms", seconds * 1000);
+  if (seconds < 10) return fmt::format("{:.2g}s", seconds);
+  const auto whole = static_cast<uint64_t>(std::min(seconds, kMax) + 0.5);
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
+  if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
+}
+
 Result<void> print(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
@@ -91,6 +104,10 @@ Result<void> print(std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return {};
+}
+
+void complain(std::string_view text) {
+  std::fputs(fmt::format("dunlin: {}\n", text).c_str(), stderr);
 }
 
 }  // namespace dunlin

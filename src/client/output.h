@@ -49,7 +49,13 @@ std::string json_line(const nlohmann::ordered_json& object);
 // "1 message", "2 messages".
 std::string count_of(uint64_t count, std::string_view noun);
 
+// A duration in the two largest units that matter: "0.25s", "42s", "5m10s", "3h20m", "2d4h".
+std::string human_time(double seconds);
+
 // All of it, at once. A reader that went away ends the process as it does any other (SIGPIPE).
 Result<void> print(std::string_view bytes);
+
+// A line on standard error that is no error: "dunlin: " and the text.
+void complain(std::string_view text);
 
 }  // namespace dunlin

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/exit.h"
+#include "client/target_options.h"
 
 namespace dunlin {
 namespace {
@@ -19,22 +20,8 @@ class Adder {
                 const std::string& example, Verb& verb) {
     CLI::App& command = *parent.add_subcommand(name, what);
     command.footer("Example:\n  " + example + "\n");
-    StoreTarget& target = options_.target;
-    if constexpr (!std::is_same_v<Verb, CheckVerb>) {
-      command
-          .add_option("--at", target.at,
-                      "URL of the store: file:DIR, dunlin://HOST:PORT or dunlin+tls://HOST:PORT "
-                      "(default: file: in the user's state folder)")
-          ->envname("DUNLIN_AT");
-      command.add_option("--token-file", target.token_file, "File with the hub's token")
-          ->envname("DUNLIN_TOKEN_FILE");
-      command
-          .add_option("--tls-ca", target.tls_ca,
-                      "Authorities to trust (PEM; default: those of the system)")
-          ->envname("DUNLIN_TLS_CA");
-    }
-    CLI::Option* json = command.add_flag("--json", target.json, "One JSON object a line");
-    command.add_flag("--quiet", target.quiet, "Only the essential value")->excludes(json);
+    if constexpr (!std::is_same_v<Verb, CheckVerb>) add_store_options(command, options_.target);
+    add_form_options(command, options_.target);
     command.callback([this_verb = &verb, options = &options_, exit_code = &exit_code_] {
       const Result<int> ran = run(*this_verb, options->target);
       *exit_code = ran.ok() ? ran.value() : report(ran.error());

@@ -26,9 +26,11 @@ Result<void> check_name(std::string_view what, std::string_view name) {
       fmt::format("the {} {} is not 1 to 64 characters of A-Z a-z 0-9 . _ -", what, quote(name)));
 }
 
-Result<void> check_command(const model::Command& command) {
+// `each`: the inputs may bring commands of their own.
+Result<void> check_command(const model::Command& command, bool each) {
   const int kinds = int{command.argv_size() > 0} + int{!command.line().empty()} +
                     int{!command.function().empty()} + int{!command.builtin().empty()};
+  if (kinds == 0 && each) return {};
   if (kinds == 0) return invalid("the job has no command: write it after --");
   if (kinds > 1) return invalid("the job has more than one kind of command: give one");
   if (command.argv_size() > 0 && command.argv(0).empty()) {
@@ -92,7 +94,7 @@ bool is_tag(std::string_view text) {
 }
 
 Result<void> validate_spec(const model::Spec& spec) {
-  TRY(check_command(spec.command()));
+  TRY(check_command(spec.command(), spec.inputs().json()));
   if (spec.tasks() == 0) return invalid("the job has no tasks: its list of inputs is empty");
   if (spec.tasks() > kTasksMax) {
     return invalid(fmt::format("the job has {} tasks, at most {} are possible: split it",

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include "client/submit_verb.h"
+#include "model/rows.h"
+#include "net/socket.h"
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kRepliesPerPull = 64;
+constexpr Millis kHold = Millis(60'000);
+constexpr Millis kLookEvery = Millis(1000);
+constexpr Millis kPatience = Millis(3000);  // Without an outcome, before a word about workers.
+
+// Takes what is in the reply queue, waiting up to `wait` for it. True if there was anything.
+Result<bool> take_replies(const Desk& desk, const model::Job& job, Millis wait,
+                          ResultFollower& follower, const ResultFollower::Take& take, bool& ended) {
+  Queue& queue = desk.store.queue();
+  const auto deliveries = TRY(queue.pull(job.spec().reply(), kRepliesPerPull, kHold, wait));
+  if (deliveries.empty()) return false;
+  std::vector<Lease> leases;
+  for (const dunlin::Delivery& delivery : deliveries) {
+    leases.push_back(delivery.lease);
+    model::Reply reply;
+    if (!reply.ParseFromString(delivery.body) || reply.job() != job.id()) continue;
+    TRY(follower.add(reply.page(), reply.outcomes(), take));
+    ended = ended || reply.has_end();
+  }
+  // A stale lease means only that we were slow: nobody else reads this queue.
+  if (const auto finished = queue.finish(job.spec().reply(), leases);
+      !finished.ok() && finished.error().code != Code::conflict) {
+    return finished.error();
+  }
+  return true;
+}
+
+// Hints only; whoever cannot read the workers goes without.
+void say_what_is_missing(const Desk& desk, const std::string& id) {
+  const Result<std::string> text = explain_text(desk, id);
+  if (!text.ok()) return;
+  std::string_view rest = text.value();
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    complain(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+}  // namespace
+
+Result<Standing> follow_job(const Desk& desk, const model::Job& job,
+                            const ResultFollower::Take& take) {
+  ResultFollower follower(job.id(), job.spec().tasks());
+  const bool replies = !job.spec().reply().empty();
+  const Instant begun = desk.clock.now();
+  Instant looked = begun;
+  bool said = false;
+  while (true) {
+    bool ended = false;
+    const Instant turn = desk.clock.now();
+    const bool some = replies && TRY(take_replies(desk, job, kLookEvery, follower, take, ended));
+    if (!some && !follower.complete() && desk.clock.now() - turn < kLookEvery / 10) {
+      // This store does not wait, or nobody will reply.
+      wait_until(desk.clock.now() + kLookEvery / 10, desk.clock);
+    }
+    if (!ended && !follower.complete() && desk.clock.now() - looked < kLookEvery) continue;
+    looked = desk.clock.now();
+    // Its end first: what is there after it is all there will be.
+    const Standing standing = TRY(read_standings(desk.store.table(), {job.id()})).front();
+    if (has_ended(standing.state) || !replies) TRY(follower.look(desk.store.table(), take));
+    if (has_ended(standing.state)) {
+      while (replies && TRY(take_replies(desk, job, Millis(0), follower, take, ended))) {
+      }
+      return standing;
+    }
+    if (!said && follower.taken() == 0 && desk.clock.now() - begun > kPatience) {
+      said = true;
+      if (desk.form == Form::plain) say_what_is_missing(desk, job.id());
+    }
+  }
+}
+
+}  // namespace dunlin

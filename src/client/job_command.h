@@ -1,0 +1,37 @@
+// The commands about jobs: submit, status, list, results, logs, wait, cancel, retry, explain, pool.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "client/job_verbs.h"
+#include "client/store_verbs.h"
+#include "client/submit_verb.h"
+
+namespace dunlin {
+
+// What the command line said; only the verb that was given counts.
+struct JobOptions {
+  StoreTarget target;
+  SubmitVerb submit;
+  StatusVerb status;
+  ListVerb list;
+  ResultsVerb results;
+  LogsVerb logs;
+  WaitVerb wait;
+  CancelVerb cancel;
+  RetryVerb retry;
+  ExplainVerb explain;
+  PoolVerb pool;
+};
+
+// Adds the subcommands; each leaves its exit code in `exit_code`. REQUIRES: all outlive the
+// parsing.
+void add_job_commands(CLI::App& app, JobOptions& options, int& exit_code);
+
+// Takes the words after the first "--" of `dunlin submit` off the arguments, as they are: the
+// library that parses the rest would look for lists and options in them.
+std::vector<std::string> cut_command(int& argc, char** argv);
+
+}  // namespace dunlin

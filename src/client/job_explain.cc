@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/exit.h"
+#include "client/find_job.h"
+#include "client/job_verbs.h"
+#include "client/job_words.h"
+#include "model/keys.h"
+#include "model/release.h"
+#include "model/rows.h"
+#include "model/submit.h"
+
+namespace dunlin {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kRowsPerScan = 256;
+
+Result<std::vector<model::WorkerInfo>> read_workers(Table& table) {
+  std::vector<model::WorkerInfo> workers;
+  std::string after;
+  while (true) {
+    const std::vector<Row> rows = TRY(table.scan(kWorkers, "", after, kRowsPerScan));
+    if (rows.empty()) return workers;
+    for (const Row& row : rows) {
+      workers.push_back(TRY(parse_row<model::WorkerInfo>(kWorkers, row)).record);
+    }
+    after = rows.back().key;
+  }
+}
+
+Result<std::string> explain_waiting(const model::Job& job, Table& table) {
+  const std::vector<std::string> others(job.spec().after().begin(), job.spec().after().end());
+  const std::vector<Standing> standings = TRY(read_standings(table, others));
+  std::string out = fmt::format("job {} waits for {}\n", job.id(), count_of(others.size(), "job"));
+  for (size_t i = 0; i < others.size(); ++i) {
+    const Standing& standing = standings[i];
+    out +=
+        fmt::format("  {} {}\n", others[i],
+                    has_ended(standing.state) ? ending_words(standing)
+                                              : fmt::format("is {}", state_word(standing.state)));
+  }
+  return out;
+}
+
+Result<std::string> words_about(const Desk& desk, const Progress& progress) {
+  const model::Job& job = progress.job;
+  if (has_ended(progress.standing.state)) {
+    return fmt::format("job {} {}\n", job.id(), ending_words(progress.standing));
+  }
+  Table& table = desk.store.table();
+  if (progress.standing.state == JobState::waiting) return explain_waiting(job, table);
+  Scene scene{.progress = progress, .workers = TRY(read_workers(table)), .at = desk.at};
+  scene.ready = TRY(desk.store.queue().depth(job.queue())).ready;
+  return explain_open(scene, desk.clock.wall());
+}
+
+}  // namespace
+
+Result<std::string> explain_text(const Desk& desk, const std::string& id) {
+  return words_about(desk, TRY(read_progress(desk.store, id, desk.clock.wall())));
+}
+
+Result<int> run(const ExplainVerb& verb, const Desk& desk) {
+  const WallTime now = desk.clock.wall();
+  const model::Job job = TRY(find_job(desk.store.table(), verb.job, now));
+  // Does what may have been left undone; a token that only reads may not, which is fine.
+  (void)release_if_ready(desk.store, job.id(), to_us(now)).ok();
+  const Progress progress = TRY(read_progress(desk.store, job.id(), now));
+  std::string text = TRY(words_about(desk, progress));
+  if (desk.form == Form::json) {
+    ordered_json object = json_object();
+    object["job"] = job.id();
+    object["state"] = state_word(progress.standing.state);
+    object["text"] = text;
+    text = json_line(object);
+  }
+  if (desk.form == Form::quiet) text = fmt::format("{}\n", state_word(progress.standing.state));
+  TRY(print(text));
+  return kExitDone;
+}
+
+Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
+  const WallTime now = desk.clock.wall();
+  Columns columns({{"WORKER"},
+                   {"HOST"},
+                   {"STATE"},
+                   {"BUSY", true},
+                   {"LOAD", true},
+                   {"DONE", true},
+                   {"FAILED", true},
+                   {"SEEN"},
+                   {"TAGS"}});
+  std::string out;
+  const auto workers = TRY(read_workers(desk.store.table()));
+  for (const model::WorkerInfo& worker : workers) {
+    const std::string_view state = !is_online(worker, now) ? "offline"
+                                   : worker.draining()     ? "draining"
+                                                           : "online";
+    std::string tags;
+    for (const std::string& tag : worker.tags()) tags += (tags.empty() ? "" : " ") + tag;
+    const double seen_s =
+        static_cast<double>(now.time_since_epoch().count() - worker.seen_ms()) / 1000;
+    if (desk.form == Form::json) {
+      ordered_json object = json_object();
+      object["worker"] = worker.id();
+      object["host"] = worker.host();
+      object["pid"] = worker.pid();
+      object["state"] = state;
+      object["slots"] = worker.slots();
+      object["busy"] = worker.busy();
+      object["load"] = worker.load();
+      object["tags"] = std::vector<std::string>(worker.tags().begin(), worker.tags().end());
+      object["mem_bytes"] = worker.mem_bytes();
+      object["gpus"] = worker.gpus();
+      object["done"] = worker.done();
+      object["failed"] = worker.failed();
+      object["started_ms"] = worker.started_ms();
+      object["seen_ms"] = worker.seen_ms();
+      out += json_line(object);
+    } else if (desk.form == Form::quiet) {
+      if (state != "offline") out += worker.id() + '\n';
+    } else {
+      columns.add({worker.id(), worker.host(), std::string(state),
+                   fmt::format("{}/{}", worker.busy(), worker.slots()),
+                   fmt::format("{:.1f}", worker.load()), std::to_string(worker.done()),
+                   std::to_string(worker.failed()), human_time(std::max(0.0, seen_s)) + " ago",
+                   tags});
+    }
+  }
+  if (desk.form == Form::plain) {
+    out = columns.empty() ? fmt::format("there are no workers: start one with `dunlin worker{}`\n",
+                                        desk.at.empty() ? "" : " --at " + desk.at)
+                          : columns.text();
+  }
+  TRY(print(out));
+  return kExitDone;
+}
+
+}  // namespace dunlin

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/exit.h"
+#include "base/names.h"
+#include "client/find_job.h"
+#include "client/job_verbs.h"
+#include "model/progress.h"
+#include "model/submit.h"
+
+namespace dunlin {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kStatusMax = 50;  // Jobs in `status` without a name.
+
+ordered_json job_json(const model::Job& job, const Standing& standing, const Counts& counts) {
+  ordered_json object = json_object();
+  object["job"] = job.id();
+  object["name"] = job.spec().name();
+  object["owner"] = job.spec().owner();
+  object["state"] = state_word(standing.state);
+  object["tasks"] = job.spec().tasks();
+  object["ok"] = counts.ok;
+  object["failed"] = counts.failed;
+  object["waiting"] = job.spec().tasks() - counts.ok - counts.failed;
+  object["created_us"] = job.spec().created_us();
+  if (has_ended(standing.state)) object["ended_us"] = standing.end.ended_us();
+  if (!standing.end.why().empty()) object["why"] = standing.end.why();
+  return object;
+}
+
+ordered_json progress_json(const Progress& progress) {
+  ordered_json object = job_json(progress.job, progress.standing, progress.counts);
+  object["rate"] = progress.rate;
+  if (progress.eta_s) object["eta_s"] = *progress.eta_s;
+  object["failures"] = ordered_json::array();
+  for (const Failure& failure : progress.failures) {
+    object["failures"].push_back(ordered_json{{"why", failure.why}, {"count", failure.count}});
+  }
+  return object;
+}
+
+std::string age(int64_t then_us, WallTime now) {
+  return human_time(static_cast<double>(std::max<int64_t>(0, to_us(now) - then_us)) / 1e6) + " ago";
+}
+
+std::string rate_text(const Progress& progress) {
+  std::string text = fmt::format("{:.{}f} tasks/s", progress.rate, progress.rate < 100 ? 1 : 0);
+  if (progress.eta_s) text += fmt::format(", {} to go", human_time(*progress.eta_s));
+  return text;
+}
+
+std::string status_text(const Progress& progress, WallTime now) {
+  const model::Spec& spec = progress.job.spec();
+  const std::string& id = progress.job.id();
+  std::string out =
+      fmt::format("job       {}{}\n", id, spec.name().empty() ? "" : " (" + spec.name() + ")");
+  const model::End& end = progress.standing.end;
+  out += fmt::format("state     {}{}\n", state_word(progress.standing.state),
+                     end.why().empty() ? "" : ": " + end.why());
+  out += fmt::format("tasks     {}: {} ok, {} failed, {} {}\n", spec.tasks(), progress.counts.ok,
+                     progress.counts.failed, progress.left(),
+                     has_ended(progress.standing.state) ? "never ran" : "to go");
+  if (progress.rate > 0) out += "rate      " + rate_text(progress) + '\n';
+  out += fmt::format("created   {} by {}\n", age(spec.created_us(), now), spec.owner());
+  if (has_ended(progress.standing.state)) {
+    out += fmt::format("ended     {}, after {}\n", age(end.ended_us(), now),
+                       human_time(static_cast<double>(end.ended_us() - spec.created_us()) / 1e6));
+  }
+  if (!progress.failures.empty()) {
+    Columns columns({{"COUNT", true}, {"WHY"}});
+    for (const Failure& failure : progress.failures) {
+      columns.add({std::to_string(failure.count), cell(failure.why)});
+    }
+    if (progress.failures_left > 0) {
+      columns.add({std::to_string(progress.failures_left), "(other reasons)"});
+    }
+    out += '\n' + columns.text();
+    out += fmt::format("\n`dunlin results {} --failed` shows them", id);
+    if (progress.standing.state == JobState::failed) {
+      out += fmt::format(", `dunlin retry {}` runs them again", id);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+Result<int> status_of_one(const StatusVerb& verb, const Desk& desk) {
+  const WallTime now = desk.clock.wall();
+  const std::string id = TRY(find_job(desk.store.table(), verb.job, now)).id();
+  const Progress progress = TRY(read_progress(desk.store, id, now));
+  if (desk.form == Form::json) {
+    TRY(print(json_line(progress_json(progress))));
+  } else if (desk.form == Form::quiet) {
+    TRY(print(fmt::format("{}\n", state_word(progress.standing.state))));
+  } else {
+    TRY(print(status_text(progress, now)));
+  }
+  return kExitDone;
+}
+
+bool is_state(std::string_view text) {
+  for (const JobState state : {JobState::waiting, JobState::open, JobState::done, JobState::failed,
+                               JobState::cancelled, JobState::skipped}) {
+    if (state_word(state) == text) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<int> run(const StatusVerb& verb, const Desk& desk) {
+  if (!verb.job.empty()) return status_of_one(verb, desk);
+  const WallTime now = desk.clock.wall();
+  const auto jobs =
+      TRY(newest_jobs(desk.store.table(), now, kStatusMax, [](const Listed&) { return true; }));
+  Columns columns({{"JOB"},
+                   {"NAME"},
+                   {"STATE"},
+                   {"TASKS", true},
+                   {"OK", true},
+                   {"FAILED", true},
+                   {"TO GO", true},
+                   {"RATE"}});
+  std::string out;
+  for (const Listed& one : jobs) {
+    const Progress progress = TRY(read_progress(desk.store, one.job.id(), now));
+    if (desk.form == Form::json) {
+      out += json_line(progress_json(progress));
+    } else if (desk.form == Form::quiet) {
+      out += fmt::format("{}\t{}\n", one.job.id(), state_word(progress.standing.state));
+    } else {
+      const bool open = progress.standing.state == JobState::open;
+      columns.add({one.job.id(), one.job.spec().name(),
+                   std::string(state_word(progress.standing.state)),
+                   std::to_string(one.job.spec().tasks()), std::to_string(progress.counts.ok),
+                   std::to_string(progress.counts.failed),
+                   has_ended(progress.standing.state) ? "" : std::to_string(progress.left()),
+                   open && progress.rate > 0 ? rate_text(progress) : ""});
+    }
+  }
+  if (desk.form == Form::plain) {
+    out = columns.empty() ? "there are no jobs\n" : columns.text();
+    if (jobs.size() == kStatusMax) out += "older ones: `dunlin list --max 1000`\n";
+  }
+  TRY(print(out));
+  return kExitDone;
+}
+
+Result<int> run(const ListVerb& verb, const Desk& desk) {
+  if (!verb.state.empty() && !is_state(verb.state)) {
+    return Error{Code::invalid,
+                 fmt::format("there is no state {}: jobs are waiting, open, done, failed, "
+                             "cancelled or skipped",
+                             quote(verb.state))};
+  }
+  const WallTime now = desk.clock.wall();
+  const auto wanted = [&](const Listed& one) {
+    return (verb.state.empty() || verb.state == state_word(one.standing.state)) &&
+           (verb.owner.empty() || verb.owner == one.job.spec().owner()) &&
+           (verb.name.empty() || verb.name == one.job.spec().name());
+  };
+  Columns columns({{"JOB"},
+                   {"NAME"},
+                   {"OWNER"},
+                   {"STATE"},
+                   {"TASKS", true},
+                   {"OK", true},
+                   {"FAILED", true},
+                   {"CREATED"}});
+  std::string out;
+  for (const Listed& one : TRY(newest_jobs(desk.store.table(), now, verb.max, wanted))) {
+    if (desk.form == Form::quiet) {
+      out += one.job.id() + '\n';
+      continue;
+    }
+    const Counts counts = TRY(read_counts(desk.store.table(), one.job, one.standing));
+    if (desk.form == Form::json) {
+      out += json_line(job_json(one.job, one.standing, counts));
+    } else {
+      columns.add({one.job.id(), one.job.spec().name(), one.job.spec().owner(),
+                   std::string(state_word(one.standing.state)),
+                   std::to_string(one.job.spec().tasks()), std::to_string(counts.ok),
+                   std::to_string(counts.failed), age(one.job.spec().created_us(), now)});
+    }
+  }
+  TRY(print(columns.empty() ? out : columns.text()));
+  return kExitDone;
+}
+
+}  // namespace dunlin

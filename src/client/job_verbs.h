@@ -1,0 +1,75 @@
+// What people do with jobs: look at them, wait for them, steer them. Each verb is what the command
+// line said; run() prints what was found and returns the exit code, or the error that ended it.
+//
+// A job is named as client/find_job.h says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "base/result.h"
+#include "client/output.h"
+#include "store/store.h"
+
+namespace dunlin {
+
+// Where a verb finds what it needs.
+struct Desk {
+  Store& store;
+  const Clock& clock;
+  Form form = Form::plain;
+  std::string at = {};  // The store's URL, for hints.
+};
+
+struct StatusVerb {
+  std::string job = {};  // Empty: the newest jobs.
+};
+struct ListVerb {
+  std::string state = {};  // Empty: any.
+  std::string owner = {};
+  std::string name = {};
+  uint64_t max = 50;
+};
+struct ResultsVerb {
+  std::string job = {};
+  std::string tasks = {};  // N or A-B; empty: all.
+  bool failed = false;     // Only those that are not ok.
+  bool follow = false;     // As they come, until the job ends.
+};
+struct LogsVerb {
+  std::string job = {};
+  uint64_t task = 0;
+  bool err = false;
+};
+struct WaitVerb {
+  std::vector<std::string> jobs = {};
+  std::string timeout = {};  // Empty: none.
+};
+struct CancelVerb {
+  std::vector<std::string> jobs = {};
+};
+struct RetryVerb {
+  std::string job = {};
+  bool failed = false;  // Said for clarity: it is all that a retry does.
+};
+struct ExplainVerb {
+  std::string job = {};
+};
+struct PoolVerb {};
+
+// What `explain` says about a job. REQUIRES: `id` is a full id.
+Result<std::string> explain_text(const Desk& desk, const std::string& id);
+
+Result<int> run(const StatusVerb& verb, const Desk& desk);
+Result<int> run(const ListVerb& verb, const Desk& desk);
+Result<int> run(const ResultsVerb& verb, const Desk& desk);
+Result<int> run(const LogsVerb& verb, const Desk& desk);
+Result<int> run(const WaitVerb& verb, const Desk& desk);
+Result<int> run(const CancelVerb& verb, const Desk& desk);
+Result<int> run(const RetryVerb& verb, const Desk& desk);
+Result<int> run(const ExplainVerb& verb, const Desk& desk);
+Result<int> run(const PoolVerb& verb, const Desk& desk);
+
+}  // namespace dunlin

@@ -1,0 +1,141 @@
+#include "client/job_words.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "client/output.h"
+
+namespace dunlin {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  }
+  return text;
+}
+
+std::string start_one(const Scene& scene) {
+  std::string line = "dunlin worker";
+  if (!scene.at.empty()) line += " --at " + scene.at;
+  for (const std::string& tag : scene.progress.job.spec().requires_().tags()) {
+    line += " --tag " + tag;
+  }
+  return line;
+}
+
+std::string no_match(const Scene& scene, const std::vector<const model::WorkerInfo*>& online) {
+  const model::Spec& spec = scene.progress.job.spec();
+  const auto* nearest = *std::ranges::min_element(
+      online, {}, [&](const auto* worker) { return missing_for(spec, *worker).size(); });
+  return fmt::format(
+      "none of the {} that are online can run it\nthe nearest is {} on {}, which lacks {}\nstart "
+      "one that has it: `{}`\n",
+      count_of(online.size(), "worker"), nearest->id(), nearest->host(),
+      joined(missing_for(spec, *nearest)), start_one(scene));
+}
+
+}  // namespace
+
+std::string ending_words(const Standing& standing) {
+  const model::End& end = standing.end;
+  const std::string counts =
+      end.failed() == 0 ? fmt::format("{} ok", count_of(end.ok(), "task"))
+                        : fmt::format("{} ok, {} failed", count_of(end.ok(), "task"), end.failed());
+  switch (standing.state) {
+    case JobState::done:
+      return "is done: " + counts;
+    case JobState::failed:
+      return "has failed: " + counts;
+    case JobState::cancelled:
+      return "was cancelled: " + counts;
+    default:
+      return "was skipped: " + end.why();
+  }
+}
+
+bool is_online(const model::WorkerInfo& worker, WallTime now) {
+  return now.time_since_epoch().count() - worker.seen_ms() < kOnlineFor.count();
+}
+
+std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker) {
+  const model::Requirements& needs = spec.requires_();
+  std::vector<std::string> missing;
+  for (const std::string& tag : needs.tags()) {
+    if (std::ranges::find(worker.tags(), tag) == worker.tags().end()) {
+      missing.push_back("the tag " + tag);
+    }
+  }
+  if (const std::string& function = spec.command().function(); !function.empty()) {
+    if (std::ranges::find(worker.functions(), function) == worker.functions().end()) {
+      missing.push_back("the function " + function);
+    }
+  }
+  if (needs.cpus() > worker.slots()) {
+    missing.push_back(fmt::format("{} cpus (it has {})", needs.cpus(), worker.slots()));
+  }
+  if (needs.mem_bytes() > worker.mem_bytes()) {
+    missing.push_back(fmt::format("{} of memory (it has {})", human_size(needs.mem_bytes()),
+                                  human_size(worker.mem_bytes())));
+  }
+  if (needs.gpus() > worker.gpus()) {
+    missing.push_back(fmt::format("{} gpus (it has {})", needs.gpus(), worker.gpus()));
+  }
+  return missing;
+}
+
+std::string explain_open(const Scene& scene, WallTime now) {
+  const Progress& progress = scene.progress;
+  const model::Spec& spec = progress.job.spec();
+  const uint64_t ended = progress.counts.ok + progress.counts.failed;
+  std::string out = fmt::format("job {} is open: {} of {} have ended\n", progress.job.id(), ended,
+                                count_of(spec.tasks(), "task"));
+  std::vector<const model::WorkerInfo*> online;
+  std::vector<const model::WorkerInfo*> able;
+  for (const model::WorkerInfo& worker : scene.workers) {
+    if (!is_online(worker, now)) continue;
+    online.push_back(&worker);
+    if (missing_for(spec, worker).empty() && !worker.draining()) able.push_back(&worker);
+  }
+  if (online.empty()) {
+    return out + fmt::format("no worker is online: start one with `{}`\n", start_one(scene));
+  }
+  if (able.empty()) {
+    const bool drains = std::ranges::any_of(
+        online, [&](const auto* worker) { return missing_for(spec, *worker).empty(); });
+    if (!drains) return out + no_match(scene, online);
+    return out + fmt::format(
+                     "the workers that could run it are draining: start another with "
+                     "`{}`\n",
+                     start_one(scene));
+  }
+  uint64_t slots = 0;
+  uint64_t busy = 0;
+  for (const auto* worker : able) {
+    slots += worker->slots();
+    busy += worker->busy();
+  }
+  out += fmt::format("{} can run it, with {} of {} busy\n", count_of(able.size(), "worker"), busy,
+                     count_of(slots, "slot"));
+  if (busy >= slots && ended == 0) {
+    out += fmt::format(
+        "all are busy: {} in its queue, which it shares with jobs of the same "
+        "owner, priority and requirements\n",
+        scene.ready == 1 ? "1 message is" : fmt::format("{} messages are", scene.ready));
+  } else if (progress.rate > 0) {
+    out += fmt::format("it runs: {:.{}f} tasks/s", progress.rate, progress.rate < 100 ? 1 : 0);
+    if (progress.eta_s) out += fmt::format(", {} to go", human_time(*progress.eta_s));
+    out += '\n';
+  } else if (scene.ready == 0) {
+    out += "its tasks are with workers\n";
+  }
+  if (progress.moved > 0) {
+    out += fmt::format("{} are tried again on their own, after a failure or the loss of a worker\n",
+                       count_of(progress.moved, "task"));
+  }
+  return out;
+}
+
+}  // namespace dunlin

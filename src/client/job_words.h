@@ -1,0 +1,32 @@
+// Sentences about jobs and workers. Pure; from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "model/progress.h"
+#include "model/records.pb.h"
+
+namespace dunlin {
+
+// "is done: 100 tasks ok", "was cancelled: 3 tasks ok, 1 failed". REQUIRES: it has ended.
+std::string ending_words(const Standing& standing);
+
+inline constexpr Millis kOnlineFor = Millis(15'000);  // After a worker was last seen.
+bool is_online(const model::WorkerInfo& worker, WallTime now);
+
+// What keeps a worker from running the job's tasks: "the tag gpu", "4 cpus (it has 2)". None if it
+// can.
+std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker);
+
+// Why an open job is not further than it is, and what to do about it: sentences, one a line.
+struct Scene {
+  Progress progress = {};
+  std::vector<model::WorkerInfo> workers = {};
+  uint64_t ready = 0;   // Messages in its queue, of all jobs with the same route.
+  std::string at = {};  // The store's URL.
+};
+std::string explain_open(const Scene& scene, WallTime now);
+
+}  // namespace dunlin

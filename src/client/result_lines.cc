@@ -1,0 +1,120 @@
+#include "client/result_lines.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "model/keys.h"
+
+namespace dunlin {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kRowsPerFlush = 256;
+constexpr size_t kBytesPerFlush = 256 << 10;
+
+Columns result_columns() {
+  return Columns({{"TASK", true},
+                  {"STATE"},
+                  {"EXIT", true},
+                  {"ATTEMPT", true},
+                  {"RAN", true},
+                  {"WORKER"},
+                  {"OUTPUT"}});
+}
+
+std::string output_cell(const model::Output& output) {
+  if (output.where() != model::Output::HERE) {
+    return fmt::format("({})", human_size(output.size()));
+  }
+  std::string_view bytes = output.bytes();
+  while (bytes.ends_with('\n')) bytes.remove_suffix(1);
+  return cell(bytes);
+}
+
+}  // namespace
+
+ResultPrinter::ResultPrinter(Store& store, const model::Job& job, Form form)
+    : store_(store), job_(job), form_(form), columns_(result_columns()) {}
+
+Result<void> ResultPrinter::add(const TaskResult& result) {
+  const model::Outcome& outcome = result.outcome;
+  if (form_ == Form::json) return add_json(result);
+  if (form_ == Form::quiet) {
+    TRY(flush());
+    return read_output(store_, job_.id(), result.task, outcome, "out", print);
+  }
+  const bool ok = outcome.state() == model::STATE_OK;
+  const std::string shown = ok && !outcome.value().empty() ? cell(outcome.value())
+                            : ok                           ? output_cell(outcome.out())
+                                                           : cell(why_of(outcome));
+  columns_.add({std::to_string(result.task), std::string(state_word(outcome.state())),
+                std::to_string(outcome.exit()), std::to_string(outcome.attempt()),
+                human_time(static_cast<double>(outcome.ran_us()) / 1e6), result.worker, shown});
+  ++rows_;
+  return flush_if_large();
+}
+
+Result<void> ResultPrinter::add_missing(uint64_t task, std::string_view state) {
+  if (form_ == Form::json) {
+    ordered_json object = json_object();
+    object["job"] = job_.id();
+    object["task"] = task;
+    object["state"] = state;
+    lines_ += json_line(object);
+  } else if (form_ == Form::plain) {
+    columns_.add({std::to_string(task), std::string(state), "", "", "", "", ""});
+    ++rows_;
+  }
+  return flush_if_large();
+}
+
+Result<void> ResultPrinter::add_json(const TaskResult& result) {
+  const model::Outcome& outcome = result.outcome;
+  ordered_json object = json_object();
+  object["job"] = job_.id();
+  object["task"] = result.task;
+  object["state"] = state_word(outcome.state());
+  object["exit"] = outcome.exit();
+  if (outcome.signal() != 0) object["signal"] = outcome.signal();
+  object["attempt"] = outcome.attempt();
+  if (outcome.state() != model::STATE_OK) object["why"] = why_of(outcome);
+  for (const auto& [name, which, output] :
+       {std::tuple("stdout", "out", &outcome.out()), std::tuple("stderr", "err", &outcome.err())}) {
+    const std::string key = name;
+    if (output->where() == model::Output::BLOB) {  // Too large for a line.
+      object[key + "_size"] = output->size();
+      object[key + "_blob"] = blob_name(job_.id(), result.task, outcome.attempt(), which);
+    } else {
+      add_bytes(object, key, TRY(whole_output(store_, job_.id(), result.task, outcome, which)));
+    }
+    if (output->cut() > 0) object[key + "_cut"] = output->cut();
+  }
+  if (!outcome.value().empty()) add_bytes(object, "value", outcome.value());
+  object["worker"] = result.worker;
+  // The range with the task is sent as the job is made.
+  object["created_us"] = job_.spec().created_us();
+  object["sent_us"] = job_.spec().created_us();
+  object["received_us"] = outcome.received_us();
+  object["started_us"] = result.started_us();
+  object["ended_us"] = result.ended_us();
+  object["committed_us"] = result.committed_us;
+  lines_ += json_line(object);
+  return flush_if_large();
+}
+
+Result<void> ResultPrinter::flush_if_large() {
+  return rows_ >= kRowsPerFlush || lines_.size() >= kBytesPerFlush ? flush() : Result<void>();
+}
+
+Result<void> ResultPrinter::flush() {
+  if (rows_ > 0) TRY(print(columns_.text()));
+  TRY(print(lines_));
+  columns_ = result_columns();
+  rows_ = 0;
+  lines_.clear();
+  return {};
+}
+
+}  // namespace dunlin

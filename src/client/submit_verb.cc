@@ -1,0 +1,271 @@
+#include "client/submit_verb.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "client/find_job.h"
+#include "client/input.h"
+#include "client/job_file.h"
+#include "client/job_words.h"
+#include "client/result_lines.h"
+#include "model/expand.h"
+#include "model/submit.h"
+
+namespace dunlin {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr uint64_t kShownTasks = 10;  // Of a dry run.
+constexpr size_t kStdinInlineMax = 2 << 10;
+
+Result<Gathered> gather_for(const SubmitVerb& verb, const std::string& id) {
+  SourceOptions options{.words = verb.words,
+                        .array = verb.array,
+                        .json_lines = verb.json_lines,
+                        .colsep = verb.colsep,
+                        .header = verb.header,
+                        .csv = verb.csv,
+                        .no_quote = verb.no_quote};
+  if (!verb.lines.empty()) options.arg_files = {verb.lines};
+  return gather(options, input_blob_name(id, ""));
+}
+
+// A job that is ready to be submitted.
+struct Draft {
+  std::string id;
+  std::string key;
+  model::Spec spec;
+  std::vector<Gathered::Blob> blobs;
+  Readable stdin_file;             // If it goes into a blob.
+  std::vector<size_t> after = {};  // Drafts before this one.
+};
+
+Result<std::string> read_part(const File& file, uint64_t offset, size_t max) {
+  std::string bytes(max, '\0');
+  bytes.resize(TRY(file.read(offset, bytes)));
+  return bytes;
+}
+
+Result<void> add_stdin(const SubmitVerb& verb, Draft& draft) {
+  if (verb.stdin_file.empty()) return {};
+  if (verb.stdin_file == "-" && (verb.lines == "-" || verb.json_lines == "-")) {
+    return Error{Code::invalid, "standard input cannot be both the lines and --stdin: use a file"};
+  }
+  Readable input = TRY(open_input(verb.stdin_file, kBlobMax));
+  if (input.size <= kStdinInlineMax) {
+    draft.spec.set_stdin(TRY(read_part(*input.file, 0, kStdinInlineMax)));
+    return {};
+  }
+  draft.spec.set_stdin_blob(input_blob_name(draft.id, "stdin"));
+  draft.stdin_file = std::move(input);
+  return {};
+}
+
+Result<void> check(const Draft& draft) {
+  TRY(validate_spec(draft.spec));
+  TRY(Template::compile(draft.spec));
+  return {};
+}
+
+Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, WallTime now) {
+  Draft draft{.id = id, .key = verb.key, .spec = TRY(spec_of(verb)), .blobs = {}, .stdin_file = {}};
+  Gathered gathered = TRY(gather_for(verb, id));
+  *draft.spec.mutable_command() = std::move(gathered.command);
+  *draft.spec.mutable_inputs() = std::move(gathered.inputs);
+  draft.spec.set_tasks(gathered.tasks);
+  draft.spec.set_created_us(to_us(now));
+  draft.blobs = std::move(gathered.blobs);
+  TRY(add_stdin(verb, draft));
+  TRY(check(draft));
+  return draft;
+}
+
+Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random, WallTime now) {
+  std::vector<std::string> ids;
+  const auto id_of = [&](size_t job) {
+    // A millisecond apart, so that they are listed in the order of the file.
+    while (ids.size() <= job) {
+      ids.push_back(make_job_id(random, now + Millis(static_cast<int64_t>(ids.size()))));
+    }
+    return ids[job];
+  };
+  auto jobs =
+      TRY(read_jobs(verb.job_file, [&](size_t job) { return input_blob_name(id_of(job), ""); }));
+  const std::string owner = TRY(spec_of({.owner = verb.owner})).owner();
+  std::vector<Draft> drafts;
+  for (FileJob& job : jobs) {
+    Draft& draft = drafts.emplace_back(Draft{.id = id_of(drafts.size()),
+                                             .key = "",
+                                             .spec = std::move(job.spec),
+                                             .blobs = std::move(job.blobs),
+                                             .stdin_file = {},
+                                             .after = job.after_jobs});
+    if (!verb.key.empty()) draft.key = fmt::format("{}.{}", verb.key, drafts.size());
+    draft.spec.set_owner(owner);
+    draft.spec.set_created_us(to_us(now));
+    for (std::string& id : job.after_ids) draft.spec.add_after(std::move(id));
+    if (const Result<void> checked = check(draft); !checked.ok()) {
+      return Error{checked.error().code,
+                   fmt::format("{}:{}: {}", verb.job_file, job.line, checked.error().what)};
+    }
+  }
+  return drafts;
+}
+
+// All is checked that can be without the store.
+Result<std::vector<Draft>> drafts_of(const SubmitVerb& verb, WallTime now) {
+  Random random(random_seed());
+  if (!verb.job_file.empty()) return drafts_of_file(verb, random, now);
+  std::vector<Draft> drafts;
+  drafts.push_back(TRY(draft_of_words(verb, make_job_id(random, now), now)));
+  for (const std::string& other : verb.after) drafts.front().spec.add_after(other);
+  return drafts;
+}
+
+// What it comes after may be given by names and by beginnings of ids.
+Result<void> resolve_after(const Desk& desk, model::Spec& spec) {
+  for (std::string& other : *spec.mutable_after()) {
+    other = TRY(find_job(desk.store.table(), other, desk.clock.wall())).id();
+  }
+  return {};
+}
+
+Result<Submitted> submit_draft(const Desk& desk, Draft& draft) {
+  SubmitOptions options{.id = draft.id, .key = draft.key};
+  for (Gathered::Blob& blob : draft.blobs) {
+    options.blobs.push_back(blob_of_bytes(blob.name, std::move(blob.bytes)));
+  }
+  if (const File* file = draft.stdin_file.file.get(); file != nullptr) {
+    options.blobs.push_back(
+        {draft.spec.stdin_blob(), draft.stdin_file.size,
+         [file](uint64_t offset, size_t max) { return read_part(*file, offset, max); }});
+  }
+  return submit(desk.store, draft.spec, options);
+}
+
+// Ctrl-C: the job goes on, and the user hears how to end it. Only what a handler may do.
+char interrupted_text[256];
+void on_interrupt(int /*signal*/) {
+  (void)!::write(STDERR_FILENO, interrupted_text, std::strlen(interrupted_text));
+  _exit(kExitInterrupted);
+}
+
+void say_how_to_cancel(const std::string& id) {
+  const std::string text = fmt::format(
+      "\ndunlin: job {} goes on: `dunlin wait {}` waits for it, `dunlin cancel {}` ends "
+      "it\n",
+      id, id, id);
+  text.copy(interrupted_text, sizeof(interrupted_text) - 1);
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+Result<void> print_error_bytes(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, bytes.data(), bytes.size());
+    if (written <= 0) return {};  // Nobody listens: the results matter more.
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+// True if all went well.
+Result<bool> wait_for(const Desk& desk, const model::Job& job) {
+  say_how_to_cancel(job.id());
+  ResultPrinter printer(desk.store, job, desk.form);
+  const auto take = [&](const TaskResult& result) -> Result<void> {
+    if (desk.form == Form::json) {
+      TRY(printer.add(result));
+      return printer.flush();
+    }
+    const std::string& id = job.id();
+    TRY(read_output(desk.store, id, result.task, result.outcome, "out", print));
+    TRY(read_output(desk.store, id, result.task, result.outcome, "err", print_error_bytes));
+    if (result.outcome.state() != model::STATE_OK) {
+      complain(fmt::format("task {} {}: {}", result.task, state_word(result.outcome.state()),
+                           why_of(result.outcome)));
+    }
+    return {};
+  };
+  const Standing standing = TRY(follow_job(desk, job, take));
+  if (desk.form == Form::plain && standing.state != JobState::done) {
+    complain(fmt::format("job {} {}", job.id(), ending_words(standing)));
+  }
+  return standing.state == JobState::done;
+}
+
+Result<void> print_submitted(const SubmitVerb& verb, const Desk& desk, const Submitted& submitted,
+                             const Draft& draft) {
+  const model::Spec& spec = draft.spec;
+  if (desk.form == Form::json) {
+    ordered_json object = json_object();
+    object["job"] = submitted.id;
+    object["name"] = spec.name();
+    object["tasks"] = spec.tasks();
+    object["existed"] = submitted.existed;
+    return print(json_line(object));
+  }
+  if (desk.form == Form::quiet) {
+    return verb.wait ? Result<void>() : print(submitted.id + '\n');
+  }
+  const std::string name = spec.name().empty() ? "" : " (" + spec.name() + ")";
+  const std::string text = submitted.existed
+                               ? fmt::format("job {}{} was submitted before with the key {}",
+                                             submitted.id, name, draft.key)
+                               : fmt::format("submitted job {}{} of {}", submitted.id, name,
+                                             count_of(spec.tasks(), "task"));
+  if (!verb.wait) return print(text + '\n');
+  complain(text);  // Standard output is for that of the tasks.
+  return {};
+}
+
+}  // namespace
+
+Result<int> dry_run(const SubmitVerb& verb) {
+  for (Draft& draft : TRY(drafts_of(verb, posix_clock().wall()))) {
+    const Template commands = TRY(Template::compile(draft.spec));
+    const Gathered gathered{.command = {},
+                            .inputs = draft.spec.inputs(),
+                            .tasks = draft.spec.tasks(),
+                            .blobs = std::move(draft.blobs)};
+    std::string out;
+    for (uint64_t task = 0; task < std::min(gathered.tasks, kShownTasks); ++task) {
+      const std::vector<std::string> values = TRY(values_of(gathered, task));
+      out += shown_command(TRY(commands.expand(task, values))) + '\n';
+    }
+    TRY(print(out));
+    if (gathered.tasks > kShownTasks) {
+      complain(fmt::format("and {} more", count_of(gathered.tasks - kShownTasks, "task")));
+    }
+  }
+  return kExitDone;
+}
+
+Result<int> run(const SubmitVerb& verb, const Desk& desk) {
+  std::vector<Draft> drafts = TRY(drafts_of(verb, desk.clock.wall()));
+  for (Draft& draft : drafts) TRY(resolve_after(desk, draft.spec));
+  std::vector<std::string> ids;
+  for (Draft& draft : drafts) {
+    for (const size_t before : draft.after) draft.spec.add_after(ids[before]);
+    if (verb.wait) draft.spec.set_reply("reply." + draft.id);
+    const Submitted submitted = TRY(submit_draft(desk, draft));
+    ids.push_back(submitted.id);
+    TRY(print_submitted(verb, desk, submitted, draft));
+  }
+  bool all_well = true;
+  for (size_t i = 0; verb.wait && i < ids.size(); ++i) {
+    const model::Job job = TRY(find_job(desk.store.table(), ids[i], desk.clock.wall()));
+    all_well = TRY(wait_for(desk, job)) && all_well;
+  }
+  return all_well ? kExitDone : kExitFailed;
+}
+
+}  // namespace dunlin
