@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "model/inputs.h"
 #include "model/keys.h"
+#include "model/release.h"
 #include "model/submit.h"
 #include "store/memory.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr Millis kLostAfter = Millis(1000);
 constexpr Millis kTroubleMax = Millis(12'000);
-constexpr Millis kPeaceMax = std::chrono::minutes(30);
+constexpr Millis kPeaceMax = std::chrono::hours(6);
 
 Now now_of(const Events& events) {
   return {events.now(), events.now().time_since_epoch().count() * 1000};
@@ -266,11 +267,12 @@ void TaskWorld::submit_all() {
     events_.after(Millis(random_.below(8000)), [this, id = job.id] {
       const std::vector<std::string> keys{id};
       const Row row = store_->table().get(kEnds, keys).value()[0];
+      if (row.version != 0) return;
       model::End end;
-      CHECK(end.ParseFromString(row.value));
-      if (row.version != 0 && end.kind() != model::End::OPEN) return;
       end.set_kind(model::End::CANCELLED);
-      CHECK(store_->table().put(kEnds, {id, end.SerializeAsString(), row.version}).ok());
+      CHECK(store_->table().put(kEnds, {id, end.SerializeAsString(), 0}).ok());
+      CHECK(release_dependants(*store_, id, 0).ok());
+      CHECK(release_if_ready(*store_, id, 0).ok());
     });
   }
 }
@@ -292,13 +294,26 @@ bool TaskWorld::all_ended() {
   for (const SimJob& job : jobs_) {
     const std::vector<std::string> keys{job.id};
     const Row row = store_->table().get(kEnds, keys).value()[0];
-    model::End end;
-    if (row.version == 0 || !end.ParseFromString(row.value)) return false;
-    if (end.kind() == model::End::OPEN) return false;
+    if (row.version == 0) return false;
     const Depth depth = store_->queue().depth(queue_of(route_of(job.spec))).value();
     if (depth.ready + depth.leased > 0) return false;
   }
   return true;
+}
+
+std::string TaskWorld::describe() {
+  std::string text;
+  for (const auto& worker : workers_) text += worker->describe();
+  for (const SimJob& job : jobs_) {
+    const std::vector<std::string> keys{job.id};
+    const Depth depth = store_->queue().depth(queue_of(route_of(job.spec))).value();
+    text += fmt::format("{}: {} tasks, delivery {}, ended {}, queue {}: {} ready, {} leased, after {}\n",
+                        job.id, job.spec.tasks(), static_cast<int>(job.spec.delivery()),
+                        store_->table().get(kEnds, keys).value()[0].version != 0,
+                        queue_of(route_of(job.spec)), depth.ready, depth.leased,
+                        job.spec.after_size() > 0 ? job.spec.after(0) : "-");
+  }
+  return text;
 }
 
 uint64_t TaskWorld::run() {
@@ -312,7 +327,7 @@ uint64_t TaskWorld::run() {
     if (++steps % 256 == 0 && events_.now() > Instant(kTroubleMax) && all_ended()) break;
     if (steps > 20'000'000) break;
   }
-  EXPECT_TRUE(all_ended()) << "something is stuck after " << steps << " steps";
+  EXPECT_TRUE(all_ended()) << "something is stuck after " << steps << " steps\n" << describe();
   ledger_.check(*store_);
   return hash_ ^ random_.next();
 }

@@ -75,6 +75,7 @@ class SimWorker {
   void crash();  // And another one comes.
   void freeze(Millis how_long);
   void leave(bool at_once);
+  std::string describe() const { return mind_ == nullptr ? "down\n" : mind_->describe(); }
 
  private:
   void act();  // Carries out what the mind decided.
@@ -113,6 +114,7 @@ class TaskWorld {
   Answer apply(const Request& request);
   void pull(const Pull& request, Instant until, std::function<void(Answer&&)> then);
   bool all_ended();
+  std::string describe();
 
   Random random_;
   Events events_;

@@ -58,15 +58,4 @@ model::Route route_of(const model::Spec& spec) {
   return route;
 }
 
-model::Range first_range(const model::Job& job, int64_t now_us) {
-  model::Range range;
-  range.set_job(job.id());
-  range.set_last(job.spec().tasks());
-  range.set_attempt(1);
-  range.set_round(job.round());
-  range.set_sent_us(now_us);
-  if (job.spec().ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = job.spec();
-  return range;
-}
-
 }  // namespace dunlin

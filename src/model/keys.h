@@ -6,6 +6,7 @@
 //   ends    JOB                      End: how it ended; there is none while it runs
 //   waits   JOB                      empty: it waits for the jobs that it comes after
 //   after   JOB/JOB2                 empty: JOB2 comes after JOB
+//   after   JOB/                     empty: something does
 //   keys    KEY                      the job that was submitted with this --key
 //   pages   JOB/PAGE                 Page: the outcomes of 256 tasks, THE commit point
 //   nodes   JOB/LEVEL/NUMBER         Node: which pages, and so on upwards, are full
@@ -66,8 +67,5 @@ std::string range_id(const model::Range& range);
 // The queue for jobs with these requirements, priority and owner: the same three, the same queue.
 std::string queue_of(const model::Route& route);
 model::Route route_of(const model::Spec& spec);
-
-// All tasks of a job, as it is first pushed.
-model::Range first_range(const model::Job& job, int64_t now_us);
 
 }  // namespace dunlin

@@ -49,7 +49,9 @@ Result<void> append_dependants(Table& table, const std::string& ended,
   while (true) {
     const std::vector<Row> rows = TRY(table.scan(kAfter, prefix, after, kRowsPerScan));
     if (rows.empty()) return {};
-    for (const Row& row : rows) into.push_back(row.key.substr(prefix.size()));
+    for (const Row& row : rows) {
+      if (row.key.size() > prefix.size()) into.push_back(row.key.substr(prefix.size()));
+    }
     after = rows.back().key;
   }
 }

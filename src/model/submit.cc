@@ -99,6 +99,8 @@ std::vector<Write> submission(const model::Job& job, const std::string& key, boo
   }
   if (!key.empty()) writes.push_back(Put{std::string(kKeys), key, job.id(), 0});
   for (const std::string& other : job.spec().after()) {
+    // The mark makes whoever ends the other job look at what comes after it.
+    writes.push_back(Put{std::string(kAfter), after_key(other, ""), "", kAnyVersion});
     writes.push_back(Put{std::string(kAfter), after_key(other, job.id()), "", 0});
   }
   if (job.spec().after_size() > 0) writes.push_back(Put{std::string(kWaits), job.id(), "", 0});

@@ -11,11 +11,10 @@ bool PageView::has_outcome(uint32_t offset) const {
   return false;
 }
 
-const model::Claim* PageView::claim_of(uint32_t offset) const {
-  for (const model::Claim& claim : page.claims()) {
-    if (claim.offset() == offset) return &claim;
-  }
-  return nullptr;
+uint32_t PageView::claims_of(uint32_t offset) const {
+  uint32_t count = 0;
+  for (const model::Claim& claim : page.claims()) count += claim.offset() == offset ? 1 : 0;
+  return count;
 }
 
 bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), offset); }

@@ -46,7 +46,7 @@ struct PageView {
   std::vector<std::pair<uint32_t, uint64_t>> claims;  // Offset and held range.
 
   bool has_outcome(uint32_t offset) const;
-  const model::Claim* claim_of(uint32_t offset) const;
+  uint32_t claims_of(uint32_t offset) const;  // How many.
   bool is_moved(uint32_t offset) const;
   bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
 };
@@ -55,12 +55,6 @@ struct NodeView {
   model::Node node;
   uint64_t version = 0;
 };
-
-inline model::End open_end() {
-  model::End end;
-  end.set_kind(model::End::OPEN);
-  return end;
-}
 
 struct Plan {
   std::string job;
@@ -82,11 +76,11 @@ struct Plan {
   bool climbing = false;                                    // A write of nodes is under way.
   uint32_t collisions = 0;                                  // In a row.
   std::optional<Instant> climb_after;
-  std::optional<uint64_t> end_version;  // Of the row in `ends`, once it was read.
-  model::End end = open_end();          // What it said.
-  bool released = false;                // The dependants of an ended job were looked after.
+  bool end_read = false;   // The row in `ends` was looked for.
+  bool end_there = false;  // It is there.
+  bool marked = false;     // Other jobs come after it, as far as we know.
+  bool released = false;   // Those were looked after.
   bool releasing = false;
-  uint64_t release_left = 0;
 
   // Inputs.
   std::vector<std::vector<std::string>> values;  // Of each source that is inside the spec.

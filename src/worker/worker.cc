@@ -99,10 +99,12 @@ WorkerMind::Effects WorkerMind::take() { return std::exchange(effects_, Effects(
 // Everything that may be done now is begun here, so no event needs to know what follows from it.
 void WorkerMind::think() {
   if (!begun_ || failure_ || gone_) return;
+  if (stopping()) give_back_unstarted();
   start();
   finish_done();
   publish();
   pull();
+  sweep();
   if (stopping() && held_.empty()) say_goodbye();
 }
 
@@ -172,6 +174,29 @@ void WorkerMind::look_at_ends() {
       if (plan != plans_.end()) end_read(*plan->second, row);
     }
   });
+}
+
+std::string WorkerMind::describe() const {
+  std::string text = fmt::format(
+      "{}: running={} unstarted={} routes={} pulling={} asked={} dirty={} publishing={} "
+      "claiming={} draining={}\n",
+      options_.id, running_.size(), unstarted_, routes_.size(), pulling_.size(), asked_.size(),
+      dirty_.size(), publishing_, claiming_, draining_);
+  for (const auto& [id, held] : held_) {
+    text += fmt::format(
+        "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}{}\n",
+        held.lease.id, held.first, held.last, held.next, held.settled, held.pending, held.attempt,
+        held.lost, held.bits.size(), held.seen ? " seen" : "", held.isolate ? " isolate" : "",
+        held.reading ? " reading" : "", held.resting ? " resting" : "",
+        held.adopted ? " adopted" : "", held.splitting ? " splitting" : "",
+        held.finishing ? " finishing" : "", held.plan->ended ? " ended" : "");
+  }
+  for (const auto& [job, plan] : plans_) {
+    text += fmt::format("  plan {}: held={} busy={} ready={} ended={} full={} climbing={}\n", job,
+                        plan->held, plan->busy, plan->ready, plan->ended, plan->full.size(),
+                        plan->climbing);
+  }
+  return text;
 }
 
 void WorkerMind::say_goodbye() {

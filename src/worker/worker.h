@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "model/inputs.h"
 #include "model/records.pb.h"
+#include "model/rows.h"
 #include "store/request.h"
 #include "worker/plan.h"
 #include "worker/slots.h"
@@ -95,6 +96,7 @@ class WorkerMind {
   // Why it cannot go on: its token was refused, or the store is damaged.
   const std::optional<Error>& failure() const { return failure_; }
 
+  std::string describe() const;  // For people who look for a fault.
   size_t holds() const { return held_.size(); }
   size_t busy() const { return running_.size(); }
   uint64_t done() const { return done_; }
@@ -117,6 +119,7 @@ class WorkerMind {
     uint64_t settled = 0;  // Tasks whose outcome or move is durable.
     uint64_t pending = 0;  // Started, claimed, or on their way into a page.
     uint32_t attempt = 0;
+    uint32_t again = 0;  // Deliveries before this one.
     uint32_t lost = 0;
     bool seen = false;     // Look at a page before starting a task of it.
     bool isolate = false;  // A worker was lost with it: its first tasks get messages of their own.
@@ -200,7 +203,7 @@ class WorkerMind {
   uint64_t target() const;  // How many tasks to hold, running ones included.
   void forget(uint64_t id);
   void abandon(Held& held);
-  void give_back_unstarted(Held& held);
+  void give_back_unstarted();
   void give_back_running(Held& held, const std::vector<uint64_t>& tasks);
 
   // worker_start.cc: plans, inputs, starting and ending of tasks.
@@ -211,6 +214,8 @@ class WorkerMind {
   void start();
   void start_from(Held& held, size_t max);
   bool fits(const Held& held) const;
+  bool must_claim(const Held& held) const;
+  uint32_t losses(const Held& held, const PageView& view, uint32_t offset) const;
   void take_task(Held& held);
   bool page_is_there(Held& held, uint64_t page);
   bool inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values);
@@ -245,7 +250,8 @@ class WorkerMind {
   void finish_done();
   void close(Held& held);
   bool is_done(const Held& held, uint64_t settles) const;
-  void tidy(Plan& plan);
+  void tidy(const Plan& plan) { untidy_.insert(plan.job); }
+  void sweep();
 
   // worker_end.cc: the completion tree, the end of jobs, and those that come after them.
   void climb(Plan& plan);
@@ -254,16 +260,16 @@ class WorkerMind {
   void climb_again(Plan& plan);
   void read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
                   std::function<void()> then);
-  std::optional<Write> end_write(const Plan& plan, const Counts& counts) const;
+  void draft_end(std::vector<Write>& writes, const Plan& plan, const Counts& counts) const;
   bool owes_release(const Plan& plan) const;
   void read_end(Plan& plan, std::function<void()> then);
   void end_read(Plan& plan, const Row& row);
   void end_plan(Plan& plan);
   void release(Plan& plan);
-  void release_one(const std::string& job, uint32_t depth, std::function<void()> then);
-  void decide_release(const model::Job& job, uint64_t wait_version, uint32_t depth,
-                      std::function<void()> then);
+  void release_dependants(const std::string& job, uint32_t depth, std::function<void()> then);
   void release_all(std::vector<std::string> jobs, uint32_t depth, std::function<void()> then);
+  void release_one(const std::string& id, uint32_t depth, std::function<void()> then);
+  void release_waiting(const Stored<model::Job>& job, uint32_t depth, std::function<void()> then);
 
   bool stopping() const { return draining_ || stopping_; }
   Held* find(uint64_t held);
@@ -300,6 +306,7 @@ class WorkerMind {
   Plan plan_of_nothing_;    // Of messages that are no ranges.
   std::map<uint64_t, Held> held_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;
+  std::set<std::string> untidy_;  // Jobs whose plans may not be needed any more.
   uint64_t last_ticket_ = 0;
   absl::flat_hash_map<uint64_t, Running> running_;
   std::map<uint64_t, Uploading> uploading_;  // By ticket; still in running_.

@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "base/log.h"
+#include "model/release.h"
 #include "worker/worker.h"
 
 namespace dunlin {
 namespace {
 
-constexpr size_t kClimbMax = 4096;  // Pages of one commit.
+constexpr size_t kClimbMax = 4096;    // Pages of one commit.
+constexpr uint32_t kDepthMax = 1000;  // Of jobs that come after each other.
 constexpr uint32_t kCollisionDoublings = 6;
 
 std::vector<std::pair<uint32_t, uint64_t>> path_of(uint64_t page, uint32_t root) {
@@ -22,10 +24,6 @@ std::vector<std::pair<uint32_t, uint64_t>> path_of(uint64_t page, uint32_t root)
     path.emplace_back(level, number);
   }
   return path;
-}
-
-bool ended_well(const model::End& end) {
-  return end.kind() == model::End::DONE && end.failed() == 0;
 }
 
 }  // namespace
@@ -120,9 +118,7 @@ void WorkerMind::climb_from(Plan& plan) {
     writes.push_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
                          next.at(place).SerializeAsString(), plan.nodes[place].version});
   }
-  if (complete) {
-    if (auto write = end_write(plan, total)) writes.push_back(std::move(*write));
-  }
+  if (complete && !plan.end_there) draft_end(writes, plan, total);
   if (writes.empty()) return climbed(plan, pages, complete);
   commit(std::move(writes), [this, &plan, pages = std::move(pages), next = std::move(next),
                              changed = std::move(changed), complete](Answer&& answer) mutable {
@@ -130,7 +126,6 @@ void WorkerMind::climb_from(Plan& plan) {
     if (done == nullptr) return climb_again(plan);
     for (const auto& place : changed)
       plan.nodes[place] = {std::move(next.at(place)), done->version};
-    if (complete) plan.end_version = done->version;
     climbed(plan, pages, complete);
   });
 }
@@ -146,9 +141,9 @@ void WorkerMind::climbed(Plan& plan, const std::vector<uint64_t>& pages, bool co
     }
     settled_.insert(id);
   }
-  if (complete && !plan.ended) {
-    plan.end.set_kind(model::End::DONE);
-    plan.ended = true;
+  if (complete) {
+    plan.end_there = true;
+    end_plan(plan);
   }
   if (owes_release(plan)) release(plan);
   --plan.busy;
@@ -173,41 +168,39 @@ void WorkerMind::climb_again(Plan& plan) {
   });
 }
 
-// What ends the job, unless it has ended already.
-std::optional<Write> WorkerMind::end_write(const Plan& plan, const Counts& counts) const {
-  if (plan.end_version.value_or(0) != 0 && plan.end.kind() != model::End::OPEN) return {};
+// What ends the job. It fails if another job has come after it since we last looked.
+void WorkerMind::draft_end(std::vector<Write>& writes, const Plan& plan,
+                           const Counts& counts) const {
   model::End end;
   end.set_kind(model::End::DONE);
   end.set_ok(counts.ok);
   end.set_failed(counts.failed);
   end.set_ended_us(now_.wall_us);
-  *end.mutable_dependants() = plan.end.dependants();
-  return Put{std::string(kEnds), plan.job, end.SerializeAsString(), plan.end_version.value_or(0)};
+  writes.push_back(Put{std::string(kEnds), plan.job, end.SerializeAsString(), 0});
+  if (!plan.marked) writes.push_back(Erase{std::string(kAfter), after_key(plan.job, ""), 0});
 }
 
 bool WorkerMind::owes_release(const Plan& plan) const {
-  return plan.end.kind() != model::End::OPEN && plan.end.dependants_size() > 0 && !plan.released;
+  return plan.end_there && plan.marked && !plan.released;
 }
 
 void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
-  ask_for(plan, Get{std::string(kEnds), {plan.job}},
+  ask_for(plan, Get{std::string(kAfter), {after_key(plan.job, "")}},
           [this, &plan, then = std::move(then)](Answer&& answer) {
-            const auto* rows = std::get_if<Rows>(&answer);
-            if (rows != nullptr && !rows->rows.empty()) end_read(plan, rows->rows[0]);
-            then();
+            const auto* mark = std::get_if<Rows>(&answer);
+            plan.marked = mark != nullptr && mark->rows.at(0).version != 0;
+            ask_for(plan, Get{std::string(kEnds), {plan.job}}, [this, &plan, then](Answer&& end) {
+              const auto* rows = std::get_if<Rows>(&end);
+              if (rows != nullptr) end_read(plan, rows->rows.at(0));
+              then();
+            });
           });
 }
 
 void WorkerMind::end_read(Plan& plan, const Row& row) {
-  plan.end_version = row.version;
-  plan.end = open_end();
-  if (row.version == 0) return;
-  plan.end.Clear();
-  if (!plan.end.ParseFromString(row.value)) {
-    failure_ = Error{Code::corrupt, fmt::format("the end of job {} is no end", plan.job)};
-    return;
-  }
-  if (plan.end.kind() == model::End::OPEN) return;
+  plan.end_read = true;
+  plan.end_there = row.version != 0;
+  if (!plan.end_there) return;
   if (owes_release(plan)) release(plan);
   end_plan(plan);
 }
@@ -222,85 +215,35 @@ void WorkerMind::end_plan(Plan& plan) {
   }
 }
 
+// Looks after the jobs that come after one that has ended. Its ranges are finished only after that,
+// so whoever comes next repeats it if we die.
 void WorkerMind::release(Plan& plan) {
-  if (plan.releasing) return;
-  plan.releasing = true;
+  if (std::exchange(plan.releasing, true)) return;
   ++plan.busy;
-  // Counted down by each dependant that was looked after.
-  const auto left = plan.end.dependants_size();
-  plan.release_left = static_cast<uint64_t>(left);
-  for (const std::string& job : plan.end.dependants()) {
-    release_one(job, 0, [this, &plan] {
-      if (--plan.release_left > 0) return;
-      plan.releasing = false;
-      plan.released = true;
-      --plan.busy;
-      for (const auto& [id, held] : held_) {
-        if (held.plan == &plan) settled_.insert(id);
-      }
-      tidy(plan);
-    });
-  }
-}
-
-// Starts a job that waited, if this was the last that it waited for; skips it if one of them did
-// not go well.
-void WorkerMind::release_one(const std::string& job, uint32_t depth, std::function<void()> then) {
-  ask(Get{std::string(kJobs), {job}}, [this, job, depth, then = std::move(then)](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    model::Job found;
-    if (rows == nullptr || rows->rows.empty() || rows->rows[0].version == 0 ||
-        !found.ParseFromString(rows->rows[0].value) || depth > 100) {
-      return then();
-    }
-    ask(Get{std::string(kWaits), {job}},
-        [this, found = std::move(found), depth, then](Answer&& waits) {
-          const auto* wait = std::get_if<Rows>(&waits);
-          if (wait == nullptr || wait->rows.empty() || wait->rows[0].version == 0) return then();
-          decide_release(found, wait->rows[0].version, depth, then);
-        });
+  release_dependants(plan.job, 0, [this, &plan] {
+    commit({Erase{std::string(kAfter), after_key(plan.job, ""), kAnyVersion}},
+           [this, &plan](Answer&&) {
+             plan.releasing = false;
+             plan.released = true;
+             --plan.busy;
+             for (const auto& [id, held] : held_) {
+               if (held.plan == &plan) settled_.insert(id);
+             }
+             tidy(plan);
+           });
   });
 }
 
-void WorkerMind::decide_release(const model::Job& job, uint64_t wait_version, uint32_t depth,
-                                std::function<void()> then) {
-  Get get{std::string(kEnds), {job.spec().after().begin(), job.spec().after().end()}};
-  get.keys.push_back(job.id());
-  ask(std::move(get), [this, job, wait_version, depth, then = std::move(then)](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr) return then();
-    std::vector<model::End> ends(rows->rows.size());
-    for (size_t i = 0; i < ends.size(); ++i) {
-      if (rows->rows[i].version == 0) ends[i].set_kind(model::End::OPEN);
-      if (!ends[i].ParseFromString(rows->rows[i].value)) return then();
-      if (rows->rows[i].version == 0) ends[i].set_kind(model::End::OPEN);
-    }
-    model::End own = std::move(ends.back());
-    ends.pop_back();
-    std::vector<Write> writes;
-    const auto bad = std::ranges::find_if(ends, [](const model::End& end) {
-      return end.kind() != model::End::OPEN && !ended_well(end);
-    });
-    const bool skip = own.kind() == model::End::OPEN && bad != ends.end();
-    if (skip) {
-      own.set_kind(model::End::SKIPPED);
-      own.set_ended_us(now_.wall_us);
-      own.set_why(fmt::format("job {} before it did not go well",
-                              job.spec().after(static_cast<int>(bad - ends.begin()))));
-      writes.push_back(
-          Put{std::string(kEnds), job.id(), own.SerializeAsString(), rows->rows.back().version});
-    } else if (own.kind() == model::End::OPEN) {
-      if (!std::ranges::all_of(ends, ended_well)) return then();
-      const model::Range range = first_range(job, now_.wall_us);
-      writes.push_back(Push{job.queue(), {{range_id(range), range.SerializeAsString()}}});
-    }
-    writes.push_back(Erase{std::string(kWaits), job.id(), wait_version});
-    commit(std::move(writes), [this, id = job.id(), own, skip, depth, then](Answer&& committed) {
-      if (std::get_if<Committed>(&committed) == nullptr) return release_one(id, depth + 1, then);
-      if (!skip || own.dependants().empty()) return then();
-      release_all({own.dependants().begin(), own.dependants().end()}, depth + 1, then);
-    });
-  });
+void WorkerMind::release_dependants(const std::string& job, uint32_t depth,
+                                    std::function<void()> then) {
+  ask(Scan{std::string(kAfter), after_key(job, ""), after_key(job, ""), kBatchMax},
+      [this, job, depth, then = std::move(then)](Answer&& answer) {
+        const auto* rows = std::get_if<Rows>(&answer);
+        if (rows == nullptr || rows->rows.empty() || depth > kDepthMax) return then();
+        std::vector<std::string> jobs;
+        for (const Row& row : rows->rows) jobs.push_back(row.key.substr(job.size() + 1));
+        release_all(std::move(jobs), depth, then);
+      });
 }
 
 void WorkerMind::release_all(std::vector<std::string> jobs, uint32_t depth,
@@ -310,6 +253,55 @@ void WorkerMind::release_all(std::vector<std::string> jobs, uint32_t depth,
   jobs.pop_back();
   release_one(job, depth, [this, jobs = std::move(jobs), depth, then = std::move(then)]() mutable {
     release_all(std::move(jobs), depth, std::move(then));
+  });
+}
+
+// Starts a job that waited, if this was the last that it waited for; skips it if one of them did
+// not go well. The same decision as release_if_ready() of model/release.h makes, without blocking.
+void WorkerMind::release_one(const std::string& id, uint32_t depth, std::function<void()> then) {
+  ask(Get{std::string(kJobs), {id}}, [this, id, depth, then = std::move(then)](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr || rows->rows.at(0).version == 0) return then();
+    auto job = parse_row<model::Job>(kJobs, rows->rows[0]);
+    if (!job.ok()) return then();
+    ask(Get{std::string(kWaits), {id}},
+        [this, depth, then, job = std::move(job).value()](Answer&& waits) {
+          const auto* wait = std::get_if<Rows>(&waits);
+          if (wait == nullptr || wait->rows.at(0).version == 0) return then();
+          release_waiting(job, depth, then);
+        });
+  });
+}
+
+void WorkerMind::release_waiting(const Stored<model::Job>& job, uint32_t depth,
+                                 std::function<void()> then) {
+  const std::string& id = job.record.id();
+  const auto& after = job.record.spec().after();
+  Get get{std::string(kEnds), {after.begin(), after.end()}};
+  get.keys.push_back(id);
+  ask(std::move(get), [this, id, job, depth, then = std::move(then)](Answer&& answer) {
+    auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr ||
+        rows->rows.size() != 1U + static_cast<size_t>(job.record.spec().after_size())) {
+      return then();
+    }
+    const bool ended = rows->rows.back().version != 0;
+    rows->rows.pop_back();
+    // What comes after a job that never starts is looked at before its rows are forgotten.
+    const auto forget_it = [this, id, job, depth, then] {
+      release_dependants(id, depth + 1, [this, job, then] {
+        commit(forget_writes(job.record), [then](Answer&&) { then(); });
+      });
+    };
+    if (ended) return forget_it();
+    const auto decision = decide_release(job.record.spec(), rows->rows);
+    if (!decision.ok() || decision.value().what == Release::wait) return then();
+    const bool go = decision.value().what == Release::go;
+    commit(go ? go_writes(job, now_.wall_us) : skip_writes(job, decision.value().why, now_.wall_us),
+           [this, id, go, depth, then, forget_it](Answer&& committed) {
+             if (std::get_if<Committed>(&committed) == nullptr) return release_one(id, depth, then);
+             go ? then() : forget_it();
+           });
   });
 }
 

@@ -93,12 +93,24 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
     draft.moves.push_back(std::move(move));
   }
   view.moves.clear();
-  for (const auto& [offset, held] : view.claims) {
+  const bool only_once = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  for (const auto& [offset, id] : view.claims) {
+    const Held& held = held_.at(id);
+    if (have.test(offset) || (only_once && view.claims_of(offset) > 0)) {
+      // Somebody else was first. If there is an outcome already, this one is dropped.
+      --claiming_;
+      PendingOutcome late = lost_outcome(held, "its worker was lost, and it may start only once");
+      late.held = id;
+      late.task = first + offset;
+      late.outcome.set_offset(offset);
+      view.outcomes.push_back(std::move(late));
+      continue;
+    }
     model::Claim& claim = *written.page.add_claims();
     claim.set_offset(offset);
-    claim.set_attempt(find(held) != nullptr ? find(held)->attempt : 0);
+    claim.set_attempt(held.attempt);
     claim.set_worker(options_.id);
-    draft.claims.emplace_back(first + offset, held);
+    draft.claims.emplace_back(first + offset, id);
   }
   view.claims.clear();
   size_t taken = 0;
@@ -175,15 +187,13 @@ void WorkerMind::draft_finishes(Draft& draft) {
   for (const Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
     if (!written.full) continue;
-    if (root_level(plan.spec.tasks()) > 0 || plan.end.dependants_size() > 0) {
+    if (root_level(plan.spec.tasks()) > 0 || plan.marked) {
       wait.insert(&plan);
       continue;
     }
-    if (plan.ended) continue;
-    if (auto write = end_write(plan, counts_of(written.page))) {
-      draft.writes.push_back(std::move(*write));
-      draft.ends.push_back(&plan);
-    }
+    if (plan.ended || plan.end_there) continue;
+    draft_end(draft.writes, plan, counts_of(written.page));
+    draft.ends.push_back(&plan);
   }
   std::map<std::string, std::vector<Lease>> leases;
   const auto finish = [&](Held& held) {
@@ -229,7 +239,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
   for (Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
     --plan.busy;
-    if (written.full && (root_level(plan.spec.tasks()) > 0 || plan.end.dependants_size() > 0)) {
+    if (written.full && (root_level(plan.spec.tasks()) > 0 || plan.marked)) {
       plan.full.emplace(written.number, counts_of(written.page));
     }
     PageView& view = plan.pages[written.number];
@@ -238,9 +248,8 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     view.known = true;
   }
   for (Plan* plan : draft.ends) {
-    plan->end_version = version;
-    plan->end.set_kind(model::End::DONE);
-    plan->ended = true;
+    plan->end_there = true;
+    end_plan(*plan);
   }
   for (PendingOutcome& pending : draft.outcomes) {
     ++(pending.outcome.state() == model::STATE_OK ? done_ : failed_);
@@ -399,17 +408,19 @@ void WorkerMind::close(Held& held) {
   to_finish_.insert(held.id);
 }
 
-// Forgets what is not needed any more.
-void WorkerMind::tidy(Plan& plan) {
-  if (plan.held > 0 || plan.busy > 0 || &plan == &plan_of_nothing_) return;
-  if (plan.keep && *plan.keep > now_.at) {
-    later(*plan.keep - now_.at, [this, job = plan.job] {
-      const auto found = plans_.find(job);
-      if (found != plans_.end()) tidy(*found->second);
-    });
-    return;
+// Forgets what is not needed any more, when nobody looks at it.
+void WorkerMind::sweep() {
+  for (const std::string& job : std::exchange(untidy_, {})) {
+    const auto found = plans_.find(job);
+    if (found == plans_.end()) continue;
+    const Plan& plan = *found->second;
+    if (plan.held > 0 || plan.busy > 0) continue;
+    if (plan.keep && *plan.keep > now_.at) {
+      later(*plan.keep - now_.at, [this, job] { untidy_.insert(job); });
+      continue;
+    }
+    plans_.erase(found);
   }
-  plans_.erase(std::string(plan.job));
 }
 
 }  // namespace dunlin

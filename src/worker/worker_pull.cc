@@ -162,6 +162,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery) {
   ++held.plan->held;
   const uint32_t again = delivery.attempt - 1;
   held.attempt = std::max(range.attempt(), 1U) + again;
+  held.again = again;
   held.lost = range.lost() + again;
   held.seen = range.seen() || again > 0;
   held.isolate = again > 0 && range.last() - range.first() > 1 &&
@@ -197,8 +198,8 @@ void WorkerMind::read_split(uint64_t id) {
 // split conflicts with ours.
 void WorkerMind::fence(Held& held) {
   std::vector<Write> writes;
-  writes.push_back(Put{std::string(kSplits), held.lease.id, std::to_string(held.last),
-                       held.split_version});
+  writes.push_back(
+      Put{std::string(kSplits), held.lease.id, std::to_string(held.last), held.split_version});
   commit(std::move(writes), [this, id = held.id](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
@@ -212,19 +213,28 @@ void WorkerMind::fence(Held& held) {
 
 // From here on its tasks may be started.
 void WorkerMind::adopt(Held& held) {
+  if (held.plan->ended) {
+    abandon(held);
+    settled_.insert(held.id);
+    return;
+  }
   const int64_t rest_ms = held.range.not_before_ms() - now_.wall_us / 1000;
   if (rest_ms > 0) {
     held.resting = true;
     later(Millis(std::min<int64_t>(rest_ms, 1000)), [this, id = held.id] {
-      if (Held* range = find(id)) adopt(*range);
+      Held* range = find(id);
+      if (range != nullptr && range->resting) adopt(*range);
     });
     return;
   }
   held.resting = false;
   held.adopted = true;
   unstarted_ += held.last - held.next;
-  if (held.next == held.last) settled_.insert(held.id);
-  if (held.isolate || held.last - held.first == 1) return;
+  if (held.next == held.last) {
+    held.isolate = false;
+    settled_.insert(held.id);
+  }
+  if (held.isolate || stopping() || held.last - held.first == 1) return;
   const uint64_t share = share_of(held);
   if (held.last - held.first > share + share / 2) shorten(held, held.first + share);
 }
@@ -306,20 +316,19 @@ void WorkerMind::share_with_hungry() {
 void WorkerMind::drain(Now now) {
   now_ = now;
   draining_ = true;
-  for (auto& [id, held] : held_) {
-    if (held.reading || held.splitting || held.plan->ended) continue;
-    give_back_unstarted(held);
-  }
   think();
 }
 
-void WorkerMind::give_back_unstarted(Held& held) {
-  if (held.resting) {
-    held.resting = false;
-    held.adopted = true;
-    unstarted_ += held.last - held.next;
+void WorkerMind::give_back_unstarted() {
+  for (auto& [id, held] : held_) {
+    if (held.reading || held.splitting || held.finishing || held.plan->ended) continue;
+    held.isolate = false;
+    if (std::exchange(held.resting, false)) {
+      held.adopted = true;
+      unstarted_ += held.last - held.next;
+    }
+    if (held.adopted && held.next < held.last) shorten(held, held.next);
   }
-  if (held.adopted && held.next < held.last) shorten(held, held.next);
 }
 
 // Running tasks are stopped and given back as another attempt; what has already ended is published

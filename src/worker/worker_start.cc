@@ -59,7 +59,7 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   if (range.round() > plan.round) {  // The job was opened again.
     plan.round = range.round();
     plan.ended = plan.released = false;
-    plan.end_version.reset();
+    plan.end_read = plan.end_there = false;
     plan.nodes.clear();
     plan.pages.clear();
   }
@@ -71,7 +71,7 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   // One that was on its way for long may have been cancelled meanwhile.
   const bool fresh = !range.seen() && now_.wall_us - range.sent_us() < 5'000'000;
   if (!plan.ready) read_job(plan);
-  if (!fresh && !plan.end_version && !plan.ended) read_end(plan, [] {});
+  if (!fresh && !plan.end_read && !plan.ended) read_end(plan, [] {});
   return plan;
 }
 
@@ -99,7 +99,7 @@ void WorkerMind::plan_ready(Plan& plan) {
 
 // Keeps the slots' list filled: by age, and larger priority first.
 void WorkerMind::start() {
-  if (stopping_ || no_more_ || unstarted_ == 0) return;
+  if (stopping() || no_more_ || unstarted_ == 0) return;
   const double mean = mean_us_ == 0 ? kBufferUs : std::max(mean_us_, 1.0);
   const auto ahead = static_cast<uint64_t>(std::min(kBufferUs / mean, double{kBufferMax}));
   const uint64_t most = options_.slots * (1 + ahead);
@@ -126,7 +126,7 @@ void WorkerMind::start() {
 
 bool WorkerMind::fits(const Held& held) const {
   const model::Requirements& needs = held.plan->spec.requires_();
-  if (held.lost + 1 >= kLostMax && doubtful_ > 0) return false;
+  if (held.lost + 1 >= kLostMax && doubtful_ + claiming_ > 0) return false;
   if (is_heavy(needs) && claiming_ > 0) return false;
   if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < options_.slots;
   return cpus_used_ + std::max(needs.cpus(), 1U) <= options_.slots &&
@@ -136,7 +136,8 @@ bool WorkerMind::fits(const Held& held) const {
 void WorkerMind::start_from(Held& held, size_t max) {
   Plan& plan = *held.plan;
   std::vector<std::string> values;
-  const bool careful = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  const bool only_once = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  const bool careful = must_claim(held);
   for (; max > 0 && held.next < held.last; --max) {
     const uint64_t task = held.next;
     const uint64_t page = page_of(task);
@@ -151,13 +152,14 @@ void WorkerMind::start_from(Held& held, size_t max) {
       settled_.insert(held.id);
       continue;
     }
-    if (careful && view->claim_of(offset) != nullptr) {
+    if (only_once && view->claims_of(offset) > 0) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, "its worker was lost, and it may be started only once"));
       continue;
     }
-    if (held.lost >= kLostMax) {
+    if (careful) held.lost = losses(held, *view, offset);
+    if (careful && !only_once && held.lost >= kLostMax) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, fmt::format("{} workers in a row were lost while they "
@@ -180,6 +182,21 @@ void WorkerMind::start_from(Held& held, size_t max) {
   }
 }
 
+// A start that must be on record before it happens: because it may happen only once, or because a
+// worker may have been lost with this task and the next loss must be known to be its doing.
+bool WorkerMind::must_claim(const Held& held) const {
+  return held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE ||
+         (held.last - held.first == 1 && (held.range.lost() > 0 || held.lost > 0));
+}
+
+// Workers that were lost with this task: starts on record, and at most one that was not. A message
+// that was pulled and never arrived is nobody's fault.
+uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t offset) const {
+  const uint32_t claims = view.claims_of(offset);
+  const uint32_t unclaimed = held.range.lost() + (held.again > claims ? held.again - claims : 0);
+  return claims + std::min(unclaimed, 1U);
+}
+
 void WorkerMind::take_task(Held& held) {
   ++held.next;
   --unstarted_;
@@ -192,8 +209,8 @@ bool WorkerMind::page_is_there(Held& held, uint64_t page) {
   Plan& plan = *held.plan;
   const bool covered = is_covered(page, held.first, held.last, plan.spec.tasks());
   const bool needed = (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) ||
-                      plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
-  if (covered && !held.seen) return true;
+                      must_claim(held);
+  if (covered && !held.seen && !must_claim(held)) return true;
   PageView& view = plan.pages[page];
   if (!view.known) read_page(plan, page);
   return !needed || view.known;
@@ -375,7 +392,7 @@ void WorkerMind::isolate(Held& held) {
       continue;
     }
     take_task(held);
-    move_task(held, task, held.attempt, held.lost, 0);
+    move_task(held, task, held.attempt, 1, 0);
   }
   held.isolate = false;
   settled_.insert(held.id);
