@@ -226,27 +226,27 @@ void TaskWorld::post(Request request, std::function<void(Answer&&)> then) {
   };
   const bool lost = random_.percent(faults_.request_lost);
   const bool deaf = random_.percent(faults_.answer_lost);
-  if (random_.percent(faults_.repeated)) {
-    events_.after(some() + some(), [this, request] { apply(request); });
-  }
+  const bool twice = random_.percent(faults_.repeated);
   if (lost) {
     events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
     return;
   }
-  events_.after(some(), [this, request = std::move(request), then = std::move(then), deaf, some] {
-    const auto answer_later = [this, then, deaf, some](Answer&& answer) {
-      if (deaf) {
-        events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
-        return;
-      }
-      events_.after(some(), [then, answer = std::move(answer)] { then(Answer(answer)); });
-    };
-    const auto* wait = std::get_if<Pull>(&request);
-    if (wait != nullptr && wait->wait > Millis(0)) {
-      return pull(*wait, events_.now() + wait->wait, answer_later);
-    }
-    answer_later(apply(request));
-  });
+  events_.after(
+      some(), [this, request = std::move(request), then = std::move(then), deaf, twice, some] {
+        const auto answer_later = [this, then, deaf, some](Answer&& answer) {
+          if (deaf) {
+            events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
+            return;
+          }
+          events_.after(some(), [then, answer = std::move(answer)] { then(Answer(answer)); });
+        };
+        const auto* wait = std::get_if<Pull>(&request);
+        if (wait != nullptr && wait->wait > Millis(0)) {
+          return pull(*wait, events_.now() + wait->wait, answer_later);
+        }
+        if (twice) apply(request);
+        answer_later(apply(request));
+      });
 }
 
 void TaskWorld::pull(const Pull& request, Instant until, std::function<void(Answer&&)> then) {
@@ -307,11 +307,11 @@ std::string TaskWorld::describe() {
   for (const SimJob& job : jobs_) {
     const std::vector<std::string> keys{job.id};
     const Depth depth = store_->queue().depth(queue_of(route_of(job.spec))).value();
-    text += fmt::format("{}: {} tasks, delivery {}, ended {}, queue {}: {} ready, {} leased, after {}\n",
-                        job.id, job.spec.tasks(), static_cast<int>(job.spec.delivery()),
-                        store_->table().get(kEnds, keys).value()[0].version != 0,
-                        queue_of(route_of(job.spec)), depth.ready, depth.leased,
-                        job.spec.after_size() > 0 ? job.spec.after(0) : "-");
+    text += fmt::format(
+        "{}: {} tasks, delivery {}, ended {}, queue {}: {} ready, {} leased, after {}\n", job.id,
+        job.spec.tasks(), static_cast<int>(job.spec.delivery()),
+        store_->table().get(kEnds, keys).value()[0].version != 0, queue_of(route_of(job.spec)),
+        depth.ready, depth.leased, job.spec.after_size() > 0 ? job.spec.after(0) : "-");
   }
   return text;
 }

@@ -159,6 +159,7 @@ class WorkerMind {
     };
     std::vector<Write> writes;
     std::vector<Write> replies;  // After the pages.
+    std::vector<Put> fences;     // Of messages whose only task moves on.
     size_t bytes = 0;
     std::vector<Written> pages;
     std::vector<PendingOutcome> outcomes;  // In the order of `pages`.

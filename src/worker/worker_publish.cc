@@ -18,8 +18,6 @@ constexpr size_t kDraftPagesMax = 128;
 constexpr size_t kReplyBytesMax = kValueMax - 1024;
 constexpr Millis kPublishEvery = Millis(2);  // While more outcomes are on their way.
 
-bool is_presumed(const PageView& view) { return !view.known && view.version == 0; }
-
 uint32_t worker_number(model::Page& page, const std::string& id) {
   for (int i = page.workers_size() - 1; i >= 0; --i) {
     if (page.workers(i) == id) return static_cast<uint32_t>(i);
@@ -78,7 +76,6 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   std::bitset<kPageTasks> have;
   for (const model::Outcome& outcome : written.page.outcomes()) have.set(outcome.offset());
   model::Reply reply;
-  const bool relaxed = plan.spec.delivery() == model::DELIVERY_RELAXED;
   const uint64_t first = number * kPageTasks;
   const uint32_t worker = worker_number(written.page, options_.id);
 
@@ -86,9 +83,16 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   for (PendingMove& move : view.moves) {
     const uint32_t offset = offset_of(move.range.first());
     ++draft.settles[move.held];
-    if (!have.test(offset)) {
+    const Held& held = held_.at(move.held);
+    const bool ours = held.range.alone() || !view.is_moved(offset);
+    if (!have.test(offset) && ours) {
       set_bit(*written.page.mutable_moved(), offset);
       pushes.messages.push_back({range_id(move.range), move.range.SerializeAsString()});
+      // Who gets our own message again must find nothing in it; and if somebody has, we conflict.
+      if (held.range.alone()) {
+        draft.fences.push_back(Put{std::string(kSplits), held.lease.id, std::to_string(held.first),
+                                   held.split_version});
+      }
     }
     draft.moves.push_back(std::move(move));
   }
@@ -119,17 +123,11 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
     ++taken;
     const uint32_t offset = pending.outcome.offset();
     ++draft.settles[pending.held];
-    if (have.test(offset) && !relaxed) {  // A duplicate.
+    if (have.test(offset)) {  // A duplicate.
       draft.outcomes.push_back(std::move(pending));
       continue;
     }
-    model::Outcome* outcome = nullptr;
-    if (have.test(offset)) {
-      outcome = &*std::ranges::find(*written.page.mutable_outcomes(), offset,
-                                    [](const model::Outcome& one) { return one.offset(); });
-    } else {
-      outcome = written.page.add_outcomes();
-    }
+    model::Outcome* outcome = written.page.add_outcomes();
     have.set(offset);
     *outcome = pending.outcome;
     outcome->set_worker(worker);
@@ -149,9 +147,8 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   written.page.set_committed_us(now_.wall_us);
   written.full = is_full(written.page, number, plan.spec.tasks());
   if (!pushes.messages.empty()) draft.writes.push_back(std::move(pushes));
-  const bool blind = relaxed && is_presumed(view);
   Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
-          blind ? kAnyVersion : view.version};
+          view.version};
   draft.bytes += put.value.size();
   draft.writes.push_back(std::move(put));
   ++plan.busy;
@@ -182,7 +179,9 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 // Ranges that are complete, or will be with this commit, are finished in it; those whose pages must
 // first be entered into the tree are not. A job of one page ends here.
 void WorkerMind::draft_finishes(Draft& draft) {
+  std::set<std::string> fenced;
   for (Write& reply : draft.replies) draft.writes.push_back(std::move(reply));
+  for (const Put& fence : draft.fences) fenced.insert(fence.key);
   absl::flat_hash_set<const Plan*> wait;
   for (const Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
@@ -200,7 +199,8 @@ void WorkerMind::draft_finishes(Draft& draft) {
     held.finishing = true;
     draft.finished.push_back(held.id);
     leases[held.queue].push_back(held.lease);
-    if (held.split_version != 0) {
+    // A row stands once in a commit; the finish is fence enough, and more than that.
+    if (fenced.erase(held.lease.id) > 0 || held.split_version != 0) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
@@ -218,6 +218,9 @@ void WorkerMind::draft_finishes(Draft& draft) {
     }
     --room;
     finish(*held);
+  }
+  for (Put& fence : draft.fences) {
+    if (fenced.contains(fence.key)) draft.writes.push_back(std::move(fence));
   }
   for (auto& [queue, list] : leases) draft.writes.push_back(Finish{queue, std::move(list)});
 }
@@ -295,9 +298,11 @@ void WorkerMind::collided(Draft&& draft) {
     held->plan->pages[page].outcomes.push_back(std::move(pending));
     mark_dirty(*held->plan, page);
   }
+  std::map<std::string, std::vector<Lease>> leases;
   for (PendingMove& move : draft.moves) {
     Held* held = find(move.held);
     if (held == nullptr) continue;
+    leases[held->queue].push_back(held->lease);
     const uint64_t page = page_of(move.range.first());
     held->plan->pages[page].moves.push_back(std::move(move));
     mark_dirty(*held->plan, page);
@@ -323,7 +328,6 @@ void WorkerMind::collided(Draft&& draft) {
     ++recovering_;
     read_end(*plan, [this] { recovered(); });
   }
-  std::map<std::string, std::vector<Lease>> leases;
   for (const uint64_t id : draft.finished) {
     Held* held = find(id);
     if (held == nullptr) continue;

@@ -359,26 +359,9 @@ void WorkerMind::give_back_running(Held& held, const std::vector<uint64_t>& task
     }
     return;
   }
-  std::vector<Write> writes;
-  Push push{held.queue, {}};
   for (const uint64_t task : tasks) {
-    model::Range range = held.range;
-    range.set_first(task);
-    range.set_last(task + 1);
-    range.set_attempt(held.attempt + 1);
-    range.set_lost(held.range.alone() ? held.lost : 0);
-    range.set_seen(true);
-    if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = held.plan->spec;
-    push.messages.push_back({range_id(range), range.SerializeAsString()});
+    move_task(held, task, held.attempt + 1, held.range.lost(), 0);
   }
-  writes.push_back(std::move(push));
-  commit(std::move(writes), [this, id = held.id, count = tasks.size()](Answer&&) {
-    if (Held* range = find(id)) {
-      range->pending -= count;
-      range->settled += count;
-      settled_.insert(id);
-    }
-  });
 }
 
 // Somebody else has the range, or nobody needs it: nothing that it still does matters.

@@ -208,8 +208,8 @@ void WorkerMind::take_task(Held& held) {
 bool WorkerMind::page_is_there(Held& held, uint64_t page) {
   Plan& plan = *held.plan;
   const bool covered = is_covered(page, held.first, held.last, plan.spec.tasks());
-  const bool needed = (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) ||
-                      must_claim(held);
+  const bool needed =
+      (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) || must_claim(held);
   if (covered && !held.seen && !must_claim(held)) return true;
   PageView& view = plan.pages[page];
   if (!view.known) read_page(plan, page);
