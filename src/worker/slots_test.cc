@@ -199,6 +199,7 @@ TEST(Slots, AFunctionThatWasDroppedEndsUnheard) {
   SlotOptions options;
   options.functions["wait"] = [&calls](std::string_view) -> Result<std::string> {
     ++calls;
+    calls.notify_all();
     calls.wait(1);
     return std::string("late");
   };
