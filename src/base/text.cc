@@ -121,6 +121,17 @@ Result<uint64_t> parse_number(std::string_view what, std::string_view text) {
                fmt::format("{} {} is not a number of 0 to {}", what, quote(text), UINT64_MAX)};
 }
 
+std::string human_duration(Millis duration) {
+  const int64_t ms = std::max<int64_t>(duration.count(), 0);
+  const int64_t seconds = ms / 1000;
+  if (ms < 10'000 - 50) return fmt::format("{:.1f}s", static_cast<double>(ms) / 1000);
+  if (seconds < 60) return fmt::format("{}s", seconds);
+  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+  const int64_t minutes = seconds / 60;
+  if (minutes < 24 * 60) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
+  return fmt::format("{}d{:02}h", minutes / (24 * 60), minutes / 60 % 24);
+}
+
 std::string human_size(uint64_t bytes) {
   constexpr std::array<const char*, 6> kNames = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} B", bytes);

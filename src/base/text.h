@@ -24,6 +24,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 // Decimal digits and nothing else. `what` names the number in the error.
 Result<uint64_t> parse_number(std::string_view what, std::string_view text);
 
+std::string human_duration(Millis duration);  // "0.4s", "59s", "4m05s", "2h03m", "3d04h".
+
 std::string human_size(uint64_t bytes);  // "512 B", "1.5 KiB", "3.0 GiB".
 
 bool is_utf8(std::string_view bytes);

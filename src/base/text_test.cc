@@ -72,6 +72,18 @@ TEST(Text, TheNearestWordIsOneThatWasProbablyMeant) {
   EXPECT_EQ(nearest(std::string(1000, 't'), kKnown), "");
 }
 
+TEST(Text, DurationsAreShownInTheirTwoLargestUnits) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(human_duration(-5ms), "0.0s");
+  EXPECT_EQ(human_duration(420ms), "0.4s");
+  EXPECT_EQ(human_duration(9949ms), "9.9s");
+  EXPECT_EQ(human_duration(9950ms), "9s");
+  EXPECT_EQ(human_duration(59'999ms), "59s");
+  EXPECT_EQ(human_duration(245s), "4m05s");
+  EXPECT_EQ(human_duration(123min), "2h03m");
+  EXPECT_EQ(human_duration(76h), "3d04h");
+}
+
 TEST(Text, SizesAreShownWithOneDecimalAndTheirUnit) {
   EXPECT_EQ(human_size(0), "0 B");
   EXPECT_EQ(human_size(1023), "1023 B");

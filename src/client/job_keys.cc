@@ -71,6 +71,7 @@ Result<std::vector<std::string>> words_of(const toml::node& value) {
 
 Result<std::string> path_of(const toml::node& value, const JobDraft& draft) {
   const std::string name = TRY(text_of(value));
+  if (name == "-") return unexpected();  // Standard input may be the job file itself.
   return name.starts_with('/') ? name : draft.folder + name;
 }
 

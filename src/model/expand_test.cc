@@ -53,7 +53,7 @@ TEST(Expand, PathsAreCutAtTheirEdges) {
   using Cut = Placeholder::Cut;
   EXPECT_EQ(cut_path("a.d/b", Cut::extension), "a.d/b");
   EXPECT_EQ(cut_path(".profile", Cut::extension), "");
-  EXPECT_EQ(cut_path("a.", Cut::extension), "a.");
+  EXPECT_EQ(cut_path("a.", Cut::extension), "a");
   EXPECT_EQ(cut_path("a", Cut::name), ".");
   EXPECT_EQ(cut_path("/a", Cut::name), "/");
   EXPECT_EQ(cut_path("/", Cut::name), "/");

@@ -73,8 +73,7 @@ std::optional<Placeholder> parse_one(std::string_view inside, const model::Input
 
 std::string_view without_extension(std::string_view path) {
   const size_t dot = path.find_last_of("./");
-  const bool some = dot != path.npos && path[dot] == '.' && dot + 1 < path.size();
-  return some ? path.substr(0, dot) : path;
+  return dot != path.npos && path[dot] == '.' ? path.substr(0, dot) : path;
 }
 
 std::string_view without_folder(std::string_view path) {
