@@ -33,7 +33,7 @@ void WorkerMind::begin(Now now) {
   } else {
     routes_.push_back({options_.queue, {}, {}});
   }
-  later(options_.hold / 3, [this] { renew(); });
+  keep_renewing();
   later(kLookEvery, [this] { look_at_ends(); });
   later(kShareEvery, [this] { share_with_hungry(); });
   think();
@@ -141,21 +141,46 @@ void WorkerMind::renew() {
     for (size_t from = 0; from < leases.size(); from += kBatchMax) {
       const size_t count = std::min(kBatchMax, leases.size() - from);
       const auto begin = leases.begin() + static_cast<std::ptrdiff_t>(from);
-      Renew request{queue, {begin, begin + static_cast<std::ptrdiff_t>(count)}, options_.hold};
-      ask(std::move(request), [this](Answer&& answer) {
-        const auto* lost = std::get_if<Lost>(&answer);
-        if (lost == nullptr) return;
-        for (const Lease& lease : lost->leases) lose(lease);
-      });
+      renew_leases(queue, {begin, begin + static_cast<std::ptrdiff_t>(count)}, [] {});
     }
   }
-  later(options_.hold / 3, [this] { renew(); });
+}
+
+void WorkerMind::keep_renewing() {
+  later(options_.hold / 3, [this] {
+    renew();
+    keep_renewing();
+  });
+}
+
+void WorkerMind::renew_leases(const std::string& queue, std::vector<Lease> leases,
+                              std::function<void()> then) {
+  ++renewing_;
+  Renew request{queue, leases, options_.hold};
+  ask(std::move(request), [this, leases = std::move(leases), until = now_.at + options_.hold,
+                           then = std::move(then)](Answer&& answer) {
+    --renewing_;
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      for (const Lease& lease : leases) {
+        const auto held = by_lease_.find(lease.token);
+        if (held != by_lease_.end()) held_.at(held->second).valid_until = until;
+      }
+      for (const Lease& lease : lost->leases) lose(lease);
+    }
+    then();
+  });
+}
+
+// A worker that was asleep must not act on what it held before it asked whether it still does.
+bool WorkerMind::in_doubt(const Held& held) {
+  if (now_.at < held.valid_until) return false;
+  if (renewing_ == 0) renew();
+  return true;
 }
 
 void WorkerMind::lose(const Lease& lease) {
-  for (const auto& [id, held] : held_) {
-    if (held.lease == lease) return forget(id);
-  }
+  const auto found = by_lease_.find(lease.token);
+  if (found != by_lease_.end()) forget(found->second);
 }
 
 // A job that was cancelled is noticed here.

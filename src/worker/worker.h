@@ -131,7 +131,7 @@ class WorkerMind {
     bool finishing = false;
     std::set<uint64_t> bits;  // Full pages that must be in the tree before it is finished.
     int64_t received_us = 0;
-    int64_t sent_us = 0;
+    Instant valid_until;  // Of the lease; after that it may be somebody else's.
   };
   struct Running {
     uint64_t held = 0;
@@ -158,8 +158,8 @@ class WorkerMind {
       bool full = false;
     };
     std::vector<Write> writes;
-    std::vector<Write> replies;  // After the pages.
-    std::vector<Put> fences;     // Of messages whose only task moves on.
+    std::vector<Write> replies;      // After the pages.
+    std::map<uint64_t, Put> fences;  // By held range: of those with tasks that move on.
     size_t bytes = 0;
     std::vector<Written> pages;
     std::vector<PendingOutcome> outcomes;  // In the order of `pages`.
@@ -182,6 +182,10 @@ class WorkerMind {
   void commit(std::vector<Write>&& writes, Then then);
   void beat();
   void renew();
+  void keep_renewing();
+  void renew_leases(const std::string& queue, std::vector<Lease> leases,
+                    std::function<void()> then);
+  bool in_doubt(const Held& held);
   void look_at_ends();
   void lose(const Lease& lease);
   void think();  // After every event: whatever can be done is begun.
@@ -193,8 +197,8 @@ class WorkerMind {
   bool satisfies(const model::Requirements& needs) const;
   void pull();
   void pull_from(const std::string& queue, Millis wait);
-  void pulled(const std::string& queue, std::vector<Delivery>&& deliveries);
-  uint64_t hold(const std::string& queue, Delivery&& delivery);
+  void pulled(const std::string& queue, std::vector<Delivery>&& deliveries, Instant valid_until);
+  uint64_t hold(const std::string& queue, Delivery&& delivery, Instant valid_until);
   void read_split(uint64_t id);
   void fence(Held& held);
   void adopt(Held& held);
@@ -306,6 +310,8 @@ class WorkerMind {
   double mean_us_ = 0;      // Of the last tasks' times; 0: not known yet.
   Plan plan_of_nothing_;    // Of messages that are no ranges.
   std::map<uint64_t, Held> held_;
+  absl::flat_hash_map<uint64_t, uint64_t> by_lease_;  // From a lease's token to its held range.
+  size_t renewing_ = 0;                               // Requests under way.
   std::map<std::string, std::unique_ptr<Plan>> plans_;
   std::set<std::string> untidy_;  // Jobs whose plans may not be needed any more.
   uint64_t last_ticket_ = 0;

@@ -80,23 +80,27 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   const uint32_t worker = worker_number(written.page, options_.id);
 
   Push pushes{plan.queue, {}};
-  for (PendingMove& move : view.moves) {
+  std::vector<PendingMove> moves = std::exchange(view.moves, {});
+  for (PendingMove& move : moves) {
     const uint32_t offset = offset_of(move.range.first());
-    ++draft.settles[move.held];
     const Held& held = held_.at(move.held);
+    if (held.splitting) {  // Both change where the range ends: one after the other.
+      view.moves.push_back(std::move(move));
+      continue;
+    }
+    ++draft.settles[move.held];
     const bool ours = held.range.alone() || !view.is_moved(offset);
     if (!have.test(offset) && ours) {
       set_bit(*written.page.mutable_moved(), offset);
       pushes.messages.push_back({range_id(move.range), move.range.SerializeAsString()});
-      // Who gets our own message again must find nothing in it; and if somebody has, we conflict.
-      if (held.range.alone()) {
-        draft.fences.push_back(Put{std::string(kSplits), held.lease.id, std::to_string(held.first),
-                                   held.split_version});
-      }
+      // If somebody else holds the message by now, we conflict. Who gets the message of a single
+      // task again must find nothing in it.
+      const uint64_t last = held.range.alone() ? held.first : held.last;
+      draft.fences.try_emplace(held.id, Put{std::string(kSplits), held.lease.id,
+                                            std::to_string(last), held.split_version});
     }
     draft.moves.push_back(std::move(move));
   }
-  view.moves.clear();
   const bool only_once = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
   for (const auto& [offset, id] : view.claims) {
     const Held& held = held_.at(id);
@@ -179,9 +183,7 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 // Ranges that are complete, or will be with this commit, are finished in it; those whose pages must
 // first be entered into the tree are not. A job of one page ends here.
 void WorkerMind::draft_finishes(Draft& draft) {
-  std::set<std::string> fenced;
   for (Write& reply : draft.replies) draft.writes.push_back(std::move(reply));
-  for (const Put& fence : draft.fences) fenced.insert(fence.key);
   absl::flat_hash_set<const Plan*> wait;
   for (const Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
@@ -200,7 +202,8 @@ void WorkerMind::draft_finishes(Draft& draft) {
     draft.finished.push_back(held.id);
     leases[held.queue].push_back(held.lease);
     // A row stands once in a commit; the finish is fence enough, and more than that.
-    if (fenced.erase(held.lease.id) > 0 || held.split_version != 0) {
+    draft.fences.erase(held.id);
+    if (held.split_version != 0) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
@@ -219,8 +222,9 @@ void WorkerMind::draft_finishes(Draft& draft) {
     --room;
     finish(*held);
   }
-  for (Put& fence : draft.fences) {
-    if (fenced.contains(fence.key)) draft.writes.push_back(std::move(fence));
+  for (auto& [id, fence] : draft.fences) {
+    held_.at(id).splitting = true;
+    draft.writes.push_back(fence);
   }
   for (auto& [queue, list] : leases) draft.writes.push_back(Finish{queue, std::move(list)});
 }
@@ -277,10 +281,18 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     ++held->settled;
     settled_.insert(held->id);
   }
+  for (const auto& [id, fence] : draft.fences) {
+    Held* held = find(id);
+    if (held == nullptr) continue;
+    held->split_version = version;
+    held->splitting = false;
+  }
   for (const uint64_t id : draft.finished) forget(id);
   for (const auto& [task, held] : draft.claims) claimed(task, held);
   for (const Draft::Written& written : draft.pages) {
-    if (written.full) written.plan->pages.erase(written.number);
+    const PageView& view = written.plan->pages[written.number];
+    const bool idle = !view.has_news() && !view.dirty && !view.asked;
+    if (written.full && idle) written.plan->pages.erase(written.number);
     climb(*written.plan);
     tidy(*written.plan);
   }
@@ -290,6 +302,9 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
 // what is still ours is tried again.
 void WorkerMind::collided(Draft&& draft) {
   recovering_ = 1;
+  for (const auto& [id, fence] : draft.fences) {
+    if (Held* held = find(id)) held->splitting = false;
+  }
   for (PendingOutcome& pending : draft.outcomes) {
     Held* held = find(pending.held);
     if (held == nullptr) continue;
@@ -337,12 +352,7 @@ void WorkerMind::collided(Draft&& draft) {
   }
   for (auto& [queue, list] : leases) {
     ++recovering_;
-    ask(Renew{queue, std::move(list), options_.hold}, [this](Answer&& answer) {
-      if (const auto* lost = std::get_if<Lost>(&answer)) {
-        for (const Lease& lease : lost->leases) lose(lease);
-      }
-      recovered();
-    });
+    renew_leases(queue, std::move(list), [this] { recovered(); });
   }
   recovered();
 }

@@ -110,28 +110,32 @@ void WorkerMind::pull() {
 
 void WorkerMind::pull_from(const std::string& queue, Millis wait) {
   pulling_.insert(queue);
-  ask(Pull{queue, pull_max_, options_.hold, wait}, [this, queue](Answer&& answer) {
-    pulling_.erase(queue);
-    auto* found = std::get_if<Deliveries>(&answer);
-    if (found == nullptr || found->deliveries.empty()) {
-      ++tried_;
-      if (!std::exchange(nothing_there_, true)) {
-        later(kShareEvery, [this] { nothing_there_ = false; });
-      }
-      if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
-      return;
-    }
-    tried_ = 0;
-    ++turn_;
-    pulled(queue, std::move(found->deliveries));
-  });
+  ask(Pull{queue, pull_max_, options_.hold, wait},
+      [this, queue, asked = now_.at, wait](Answer&& answer) {
+        pulling_.erase(queue);
+        auto* found = std::get_if<Deliveries>(&answer);
+        if (found == nullptr || found->deliveries.empty()) {
+          ++tried_;
+          if (!std::exchange(nothing_there_, true)) {
+            later(kShareEvery, [this] { nothing_there_ = false; });
+          }
+          if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
+          return;
+        }
+        tried_ = 0;
+        ++turn_;
+        // What was handed out later than asked is held for longer, but that we cannot know.
+        pulled(queue, std::move(found->deliveries),
+               (wait > Millis(0) ? now_.at : asked) + options_.hold);
+      });
 }
 
-void WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& deliveries) {
+void WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& deliveries,
+                        Instant valid_until) {
   const bool all = deliveries.size() == pull_max_;
   bool large = false;
   for (Delivery& delivery : deliveries) {
-    const uint64_t id = hold(queue, std::move(delivery));
+    const uint64_t id = hold(queue, std::move(delivery), valid_until);
     if (Held* held = find(id)) large |= held->splitting;
   }
   // Many small ranges are worth one pull; of large ones, one is enough.
@@ -142,12 +146,20 @@ void WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& delive
   }
 }
 
-uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery) {
+uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant valid_until) {
+  if (delivery.attempt > 1) {  // It may be our own, whose lease ended before we noticed.
+    const auto old = std::ranges::find_if(held_, [&](const auto& one) {
+      return one.second.lease.id == delivery.lease.id && one.second.queue == queue;
+    });
+    if (old != held_.end()) forget(old->first);
+  }
   const uint64_t id = ++last_held_;
   Held& held = held_[id];
   held.id = id;
   held.queue = queue;
   held.lease = std::move(delivery.lease);
+  held.valid_until = valid_until;
+  by_lease_[held.lease.token] = id;
   held.received_us = now_.wall_us;
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
@@ -309,7 +321,8 @@ void WorkerMind::share_with_hungry() {
     if (!options_.queue.empty()) return;  // There is nobody else.
     const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
     if (mean_us_ == 0 || time_us / options_.slots < kHungryUs) return;
-    if (held->last - held->next >= 2) shorten(*held, held->next + (held->last - held->next) / 2);
+    if (held->last - held->next >= 2 && !in_doubt(*held))
+      shorten(*held, held->next + (held->last - held->next) / 2);
   });
 }
 
@@ -327,7 +340,7 @@ void WorkerMind::give_back_unstarted() {
       held.adopted = true;
       unstarted_ += held.last - held.next;
     }
-    if (held.adopted && held.next < held.last) shorten(held, held.next);
+    if (held.adopted && held.next < held.last && !in_doubt(held)) shorten(held, held.next);
   }
 }
 
@@ -371,6 +384,7 @@ void WorkerMind::forget(uint64_t id) {
   Held& held = found->second;
   abandon(held);
   Plan& plan = *held.plan;
+  by_lease_.erase(held.lease.token);
   held_.erase(found);
   settled_.erase(id);
   --plan.held;

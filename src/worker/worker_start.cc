@@ -106,7 +106,8 @@ void WorkerMind::start() {
   effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(kGrabUs / mean), 1, kGrabMax);
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
-    if (held.adopted && held.next < held.last && held.plan->ready && !held.plan->ended) {
+    if (held.adopted && held.next < held.last && held.plan->ready && !held.plan->ended &&
+        !in_doubt(held)) {
       order.push_back(&held);
     }
     if (order.size() > most) break;
