@@ -30,7 +30,7 @@ SimWorker::SimWorker(TaskWorld& world, uint64_t number) : world_(world), number_
 void SimWorker::start() {
   ++life_;
   running_.clear();
-  frozen_until_ = world_.events().now();
+  frozen_until_ = wake_ = world_.events().now();
   WorkerOptions options;
   options.id = fmt::format("w{}-{}", number_, life_);
   options.slots = 1 + static_cast<uint32_t>(world_.random().below(4));
@@ -256,7 +256,7 @@ void TaskWorld::pull(const Pull& request, Instant until, std::function<void(Answ
   if (found == nullptr || !found->deliveries.empty() || events_.now() >= until) {
     return then(std::move(answer));
   }
-  events_.after(Millis(20),
+  events_.after(Millis(100),
                 [this, request, until, then = std::move(then)] { pull(request, until, then); });
 }
 

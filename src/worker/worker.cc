@@ -204,9 +204,9 @@ void WorkerMind::look_at_ends() {
 std::string WorkerMind::describe() const {
   std::string text = fmt::format(
       "{}: running={} unstarted={} routes={} pulling={} asked={} dirty={} publishing={} "
-      "claiming={} draining={}\n",
+      "claiming={} draining={} settled={} to_finish={} recovering={} doubt={}\n",
       options_.id, running_.size(), unstarted_, routes_.size(), pulling_.size(), asked_.size(),
-      dirty_.size(), publishing_, claiming_, draining_);
+      dirty_.size(), publishing_, claiming_, draining_, settled_.size(), to_finish_.size(), recovering_, renewing_);
   for (const auto& [id, held] : held_) {
     text += fmt::format(
         "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}{}\n",

@@ -286,6 +286,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     if (held == nullptr) continue;
     held->split_version = version;
     held->splitting = false;
+    settled_.insert(id);
   }
   for (const uint64_t id : draft.finished) forget(id);
   for (const auto& [task, held] : draft.claims) claimed(task, held);
@@ -304,6 +305,7 @@ void WorkerMind::collided(Draft&& draft) {
   recovering_ = 1;
   for (const auto& [id, fence] : draft.fences) {
     if (Held* held = find(id)) held->splitting = false;
+    settled_.insert(id);
   }
   for (PendingOutcome& pending : draft.outcomes) {
     Held* held = find(pending.held);
