@@ -49,6 +49,11 @@ Result<int> run_submit(const CLI::App& command, const JobOptions& options) {
     }
     TRY(check_file_options(command, verb.job_file));
   }
+  if (verb.job_file.empty() && verb.words.empty() && verb.lines.empty() &&
+      verb.json_lines.empty()) {
+    return Error{Code::invalid,
+                 "there is no command: write it after --, as in `dunlin submit -- echo hello`"};
+  }
   if (verb.dry_run) return dry_run(verb);
   return run_in_store(verb, options.target, Missing::make);
 }
