@@ -143,7 +143,7 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
     return {};
   };
   const model::Job job = read_job(store_->table(), "j").value().record;
-  const auto standing = follow_job(Desk{*store_, posix_clock(), Form::quiet, ""}, job, take);
+  const auto standing = follow_job(Desk{*store_, posix_clock(), Form::quiet, ""}, job, true, take);
   EXPECT_EQ(standing.value().state, JobState::failed);
   EXPECT_EQ(tasks, (std::vector<uint64_t>{1, 0, 2}));
   EXPECT_EQ(store_->queue().depth("reply.j").value(), Depth{});
