@@ -106,6 +106,16 @@ Result<int> status_of_one(const StatusVerb& verb, const Desk& desk) {
   return kExitDone;
 }
 
+// Reasons and rates only of what is open: those of ended jobs would cost reading all their pages.
+Result<Progress> brief_progress(const Desk& desk, const Listed& one, WallTime now) {
+  if (one.standing.state == JobState::open) {
+    return read_progress(desk.store, one.job.id(), now);
+  }
+  return Progress{.job = one.job,
+                  .standing = one.standing,
+                  .counts = TRY(read_counts(desk.store.table(), one.job, one.standing))};
+}
+
 bool is_state(std::string_view text) {
   for (const JobState state : {JobState::waiting, JobState::open, JobState::done, JobState::failed,
                                JobState::cancelled, JobState::skipped}) {
@@ -131,7 +141,7 @@ Result<int> run(const StatusVerb& verb, const Desk& desk) {
                    {"RATE"}});
   std::string out;
   for (const Listed& one : jobs) {
-    const Progress progress = TRY(read_progress(desk.store, one.job.id(), now));
+    const Progress progress = TRY(brief_progress(desk, one, now));
     if (desk.form == Form::json) {
       out += json_line(progress_json(progress));
     } else if (desk.form == Form::quiet) {
