@@ -48,10 +48,10 @@ void say_what_is_missing(const Desk& desk, const std::string& id) {
 
 }  // namespace
 
-Result<Standing> follow_job(const Desk& desk, const model::Job& job,
+Result<Standing> follow_job(const Desk& desk, const model::Job& job, bool ours,
                             const ResultFollower::Take& take) {
   ResultFollower follower(job.id(), job.spec().tasks());
-  const bool replies = !job.spec().reply().empty();
+  const bool replies = ours && !job.spec().reply().empty();
   const Instant begun = desk.clock.now();
   Instant looked = begun;
   bool said = false;

@@ -9,7 +9,6 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/names.h"
-#include "client/target_options.h"
 
 namespace dunlin {
 namespace {
@@ -35,8 +34,7 @@ Result<void> check_file_options(const CLI::App& command, const std::string& file
   return {};
 }
 
-Result<int> run_submit(const CLI::App& command, const JobOptions& options) {
-  const SubmitVerb& verb = options.submit;
+Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const StoreTarget& target) {
   if (!verb.job_file.empty()) {
     if (!verb.job_file.ends_with(".toml")) {
       return Error{Code::invalid,
@@ -49,8 +47,13 @@ Result<int> run_submit(const CLI::App& command, const JobOptions& options) {
     }
     TRY(check_file_options(command, verb.job_file));
   }
+  if (verb.job_file.empty() && verb.words.empty() && verb.lines.empty() &&
+      verb.json_lines.empty()) {
+    return Error{Code::invalid,
+                 "there is no command: write it after --, as in `dunlin submit -- echo hello`"};
+  }
   if (verb.dry_run) return dry_run(verb);
-  return run_in_store(verb, options.target, Missing::make);
+  return run_in_store(verb, target, Missing::make);
 }
 
 // Adds the verbs, each with the options that all of them have.
@@ -59,31 +62,30 @@ class Adder {
   Adder(CLI::App& app, JobOptions& options, int& exit_code)
       : app_(app), options_(options), exit_code_(exit_code) {}
 
-  CLI::App& add_plain(const std::string& name, const std::string& what,
-                      const std::string& example) {
+  // `call` gets what the command line said about the store.
+  template <typename Call>
+  CLI::App& add_call(const std::string& name, const std::string& what, const std::string& example,
+                     Call call) {
     CLI::App& command = *app_.add_subcommand(name, what);
     command.footer("Example:\n  " + example + "\n");
-    add_store_options(command, options_.target);
-    add_form_options(command, options_.target);
+    StoreTarget& target = options_.targets.emplace_back();
+    add_store_options(command, target);
+    add_form_options(command, target);
+    command.callback(
+        [call, this_command = &command, this_target = &target, exit_code = &exit_code_] {
+          const Result<int> ran = call(*this_command, *this_target);
+          *exit_code = ran.ok() ? ran.value() : report(ran.error());
+        });
     return command;
   }
 
   template <typename Verb>
   CLI::App& add(const std::string& name, const std::string& what, const std::string& example,
                 Verb& verb) {
-    CLI::App& command = add_plain(name, what, example);
-    on_call(command, [this_verb = &verb, options = &options_] {
-      return run_in_store(*this_verb, options->target, Missing::refuse);
-    });
-    return command;
-  }
-
-  template <typename Call>
-  void on_call(CLI::App& command, Call call) {
-    command.callback([call, exit_code = &exit_code_] {
-      const Result<int> ran = call();
-      *exit_code = ran.ok() ? ran.value() : report(ran.error());
-    });
+    return add_call(name, what, example,
+                    [this_verb = &verb](const CLI::App&, const StoreTarget& target) {
+                      return run_in_store(*this_verb, target, Missing::refuse);
+                    });
   }
 
  private:
@@ -128,13 +130,16 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
 
 void add_submit(Adder& adder, JobOptions& options) {
   SubmitVerb& verb = options.submit;
-  CLI::App& command = adder.add_plain(
+  CLI::App& command = adder.add_call(
       "submit",
       "Queue a command over many inputs, as in `submit [OPTIONS] -- CMD ARG...`; prints the "
       "job's id",
       "dunlin submit --array 0-999 --retries 2 -- ./sim --seed {}\n"
       "  dunlin submit --lines files.txt --wait -- 'gzip -9 {}'\n"
-      "  dunlin submit jobs.toml");
+      "  dunlin submit jobs.toml",
+      [&verb](const CLI::App& self, const StoreTarget& target) {
+        return run_submit(self, verb, target);
+      });
   add_input_options(command, verb);
   command.add_option("--name", verb.name, "For people; need not be unique");
   command.add_option("--owner", verb.owner, "Whose job it is (default: $USER)")
@@ -146,7 +151,6 @@ void add_submit(Adder& adder, JobOptions& options) {
   add_run_options(command, verb);
   command.add_flag("--wait", verb.wait, "Print what the tasks print, until all have ended");
   command.add_flag("--dry-run", verb.dry_run, "Print what the first tasks would run");
-  adder.on_call(command, [&command, &options] { return run_submit(command, options); });
 }
 
 void add_reading_verbs(Adder& adder, JobOptions& options) {

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "client/job_verbs.h"
-#include "client/store_verbs.h"
 #include "client/submit_verb.h"
+#include "client/target_options.h"
 
 namespace dunlin {
 
 // What the command line said; only the verb that was given counts.
 struct JobOptions {
-  StoreTarget target;
+  Targets targets;
   SubmitVerb submit;
   StatusVerb status;
   ListVerb list;

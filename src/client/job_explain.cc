@@ -125,8 +125,7 @@ Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
       columns.add({worker.id(), worker.host(), std::string(state),
                    fmt::format("{}/{}", worker.busy(), worker.slots()),
                    fmt::format("{:.1f}", worker.load()), std::to_string(worker.done()),
-                   std::to_string(worker.failed()), human_time(std::max(0.0, seen_s)) + " ago",
-                   tags});
+                   std::to_string(worker.failed()), ago(seen_s), tags});
     }
   }
   if (desk.form == Form::plain) {

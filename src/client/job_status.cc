@@ -44,7 +44,7 @@ ordered_json progress_json(const Progress& progress) {
 }
 
 std::string age(int64_t then_us, WallTime now) {
-  return human_time(static_cast<double>(std::max<int64_t>(0, to_us(now) - then_us)) / 1e6) + " ago";
+  return ago(static_cast<double>(to_us(now) - then_us) / 1e6);
 }
 
 std::string rate_text(const Progress& progress) {
@@ -61,9 +61,13 @@ std::string status_text(const Progress& progress, WallTime now) {
   const model::End& end = progress.standing.end;
   out += fmt::format("state     {}{}\n", state_word(progress.standing.state),
                      end.why().empty() ? "" : ": " + end.why());
-  out += fmt::format("tasks     {}: {} ok, {} failed, {} {}\n", spec.tasks(), progress.counts.ok,
-                     progress.counts.failed, progress.left(),
-                     has_ended(progress.standing.state) ? "never ran" : "to go");
+  out += fmt::format("tasks     {}: {} ok, {} failed", spec.tasks(), progress.counts.ok,
+                     progress.counts.failed);
+  if (progress.left() > 0) {
+    const bool ended = has_ended(progress.standing.state);
+    out += fmt::format(", {} {}", progress.left(), ended ? "never ended" : "to go");
+  }
+  out += '\n';
   if (progress.rate > 0) out += "rate      " + rate_text(progress) + '\n';
   out += fmt::format("created   {} by {}\n", age(spec.created_us(), now), spec.owner());
   if (has_ended(progress.standing.state)) {
@@ -102,6 +106,16 @@ Result<int> status_of_one(const StatusVerb& verb, const Desk& desk) {
   return kExitDone;
 }
 
+// Reasons and rates only of what is open: those of ended jobs would cost reading all their pages.
+Result<Progress> brief_progress(const Desk& desk, const Listed& one, WallTime now) {
+  if (one.standing.state == JobState::open) {
+    return read_progress(desk.store, one.job.id(), now);
+  }
+  return Progress{.job = one.job,
+                  .standing = one.standing,
+                  .counts = TRY(read_counts(desk.store.table(), one.job, one.standing))};
+}
+
 bool is_state(std::string_view text) {
   for (const JobState state : {JobState::waiting, JobState::open, JobState::done, JobState::failed,
                                JobState::cancelled, JobState::skipped}) {
@@ -127,7 +141,7 @@ Result<int> run(const StatusVerb& verb, const Desk& desk) {
                    {"RATE"}});
   std::string out;
   for (const Listed& one : jobs) {
-    const Progress progress = TRY(read_progress(desk.store, one.job.id(), now));
+    const Progress progress = TRY(brief_progress(desk, one, now));
     if (desk.form == Form::json) {
       out += json_line(progress_json(progress));
     } else if (desk.form == Form::quiet) {

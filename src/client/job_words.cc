@@ -31,10 +31,10 @@ std::string no_match(const Scene& scene, const std::vector<const model::WorkerIn
   const auto* nearest = *std::ranges::min_element(
       online, {}, [&](const auto* worker) { return missing_for(spec, *worker).size(); });
   return fmt::format(
-      "none of the {} that are online can run it\nthe nearest is {} on {}, which lacks {}\nstart "
-      "one that has it: `{}`\n",
-      count_of(online.size(), "worker"), nearest->id(), nearest->host(),
-      joined(missing_for(spec, *nearest)), start_one(scene));
+      "no worker that is online can run it ({} looked at)\nthe nearest is {} on {}, which lacks "
+      "{}\nstart one that has it: `{}`\n",
+      online.size(), nearest->id(), nearest->host(), joined(missing_for(spec, *nearest)),
+      start_one(scene));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::string ending_words(const Standing& standing) {
     case JobState::failed:
       return "has failed: " + counts;
     case JobState::cancelled:
-      return "was cancelled: " + counts;
+      return end.ok() + end.failed() == 0 ? "was cancelled" : "was cancelled: " + counts;
     default:
       return "was skipped: " + end.why();
   }
@@ -90,7 +90,7 @@ std::string explain_open(const Scene& scene, WallTime now) {
   const Progress& progress = scene.progress;
   const model::Spec& spec = progress.job.spec();
   const uint64_t ended = progress.counts.ok + progress.counts.failed;
-  std::string out = fmt::format("job {} is open: {} of {} have ended\n", progress.job.id(), ended,
+  std::string out = fmt::format("job {} is open, with {} of {} ended\n", progress.job.id(), ended,
                                 count_of(spec.tasks(), "task"));
   std::vector<const model::WorkerInfo*> online;
   std::vector<const model::WorkerInfo*> able;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
@@ -91,6 +92,10 @@ std::string human_time(double seconds) {
   if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
   if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
   return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
+}
+
+std::string ago(double seconds) {
+  return seconds < 1 ? "just now" : human_time(std::floor(seconds)) + " ago";
 }
 
 Result<void> print(std::string_view bytes) {

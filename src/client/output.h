@@ -51,6 +51,7 @@ std::string count_of(uint64_t count, std::string_view noun);
 
 // A duration in the two largest units that matter: "0.25s", "42s", "5m10s", "3h20m", "2d4h".
 std::string human_time(double seconds);
+std::string ago(double seconds);  // "just now", "5m10s ago".
 
 // All of it, at once. A reader that went away ends the process as it does any other (SIGPIPE).
 Result<void> print(std::string_view bytes);

@@ -93,7 +93,7 @@ Result<void> ResultPrinter::add_json(const TaskResult& result) {
   }
   if (!outcome.value().empty()) add_bytes(object, "value", outcome.value());
   object["worker"] = result.worker;
-  // The range with the task is sent as the job is made.
+  // Outcomes do not say when their range was sent; right unless the job waited or was retried.
   object["created_us"] = job_.spec().created_us();
   object["sent_us"] = job_.spec().created_us();
   object["received_us"] = outcome.received_us();

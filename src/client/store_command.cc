@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/exit.h"
-#include "client/target_options.h"
 
 namespace dunlin {
 namespace {
@@ -20,10 +19,11 @@ class Adder {
                 const std::string& example, Verb& verb) {
     CLI::App& command = *parent.add_subcommand(name, what);
     command.footer("Example:\n  " + example + "\n");
-    if constexpr (!std::is_same_v<Verb, CheckVerb>) add_store_options(command, options_.target);
-    add_form_options(command, options_.target);
-    command.callback([this_verb = &verb, options = &options_, exit_code = &exit_code_] {
-      const Result<int> ran = run(*this_verb, options->target);
+    StoreTarget& target = options_.targets.emplace_back();
+    if constexpr (!std::is_same_v<Verb, CheckVerb>) add_store_options(command, target);
+    add_form_options(command, target);
+    command.callback([this_verb = &verb, this_target = &target, exit_code = &exit_code_] {
+      const Result<int> ran = run(*this_verb, *this_target);
       *exit_code = ran.ok() ? ran.value() : report(ran.error());
     });
     return command;

@@ -4,12 +4,13 @@
 #include <CLI/App.hpp>
 
 #include "client/store_verbs.h"
+#include "client/target_options.h"
 
 namespace dunlin {
 
 // What the command line said; only the verb that was given counts.
 struct StoreOptions {
-  StoreTarget target;
+  Targets targets;
   PushVerb push;
   PullVerb pull;
   FinishVerb finish;

@@ -164,6 +164,8 @@ void say_how_to_cancel(const std::string& id) {
       id, id, id);
   text.copy(interrupted_text, sizeof(interrupted_text) - 1);
   struct sigaction action = {};
+  if (sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
 }
@@ -178,7 +180,7 @@ Result<void> print_error_bytes(std::string_view bytes) {
 }
 
 // True if all went well.
-Result<bool> wait_for(const Desk& desk, const model::Job& job) {
+Result<bool> wait_for(const Desk& desk, const model::Job& job, bool ours) {
   say_how_to_cancel(job.id());
   ResultPrinter printer(desk.store, job, desk.form);
   const auto take = [&](const TaskResult& result) -> Result<void> {
@@ -195,7 +197,7 @@ Result<bool> wait_for(const Desk& desk, const model::Job& job) {
     }
     return {};
   };
-  const Standing standing = TRY(follow_job(desk, job, take));
+  const Standing standing = TRY(follow_job(desk, job, ours, take));
   if (desk.form == Form::plain && standing.state != JobState::done) {
     complain(fmt::format("job {} {}", job.id(), ending_words(standing)));
   }
@@ -263,7 +265,7 @@ Result<int> run(const SubmitVerb& verb, const Desk& desk) {
   bool all_well = true;
   for (size_t i = 0; verb.wait && i < ids.size(); ++i) {
     const model::Job job = TRY(find_job(desk.store.table(), ids[i], desk.clock.wall()));
-    all_well = TRY(wait_for(desk, job)) && all_well;
+    all_well = TRY(wait_for(desk, job, job.id() == drafts[i].id)) && all_well;
   }
   return all_well ? kExitDone : kExitFailed;
 }

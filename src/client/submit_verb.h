@@ -63,8 +63,9 @@ Result<std::vector<uint32_t>> parse_codes(std::string_view text);
 // The values that a task takes of the inputs, before they are stored.
 Result<std::vector<std::string>> values_of(const Gathered& gathered, uint64_t task);
 
-// Calls `take` with each outcome of the job as it comes, and returns how the job ended.
-Result<Standing> follow_job(const Desk& desk, const model::Job& job,
+// Calls `take` with each outcome of the job as it comes, and returns how the job ended. Replies are
+// for who submitted the job; others look at its pages.
+Result<Standing> follow_job(const Desk& desk, const model::Job& job, bool ours,
                             const ResultFollower::Take& take);
 
 Result<int> run(const SubmitVerb& verb, const Desk& desk);

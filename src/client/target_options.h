@@ -2,10 +2,15 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <deque>
 
 #include "client/store_verbs.h"
 
 namespace dunlin {
+
+// One for each command, at a fixed place: the library that parses fills in the environment for all
+// commands, those that were not given too, and would overwrite what the given one was told.
+using Targets = std::deque<StoreTarget>;
 
 // --at, --token-file, --tls-ca. REQUIRES: `target` outlives the parsing.
 void add_store_options(CLI::App& command, StoreTarget& target);

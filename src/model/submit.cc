@@ -63,12 +63,8 @@ Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& j
 // The job that was submitted with this key or id before, if it is the same one; none if there is
 // none.
 Result<std::optional<std::string>> find_existing(Store& store, const model::Job& job,
-                                                 const SubmitOptions& options) {
-  std::string id = job.id();
-  if (!options.key.empty()) {
-    const Row row = TRY(get_row(store.table(), kKeys, options.key));
-    if (row.version != 0) id = row.value;
-  }
+                                                 const SubmitOptions& options, const Row& key) {
+  const std::string id = key.version != 0 ? key.value : job.id();
   const Result<Stored<model::Job>> stored = read_job(store.table(), id);
   if (!stored.ok() && stored.error().code == Code::not_found) return std::optional<std::string>();
   if (!stored.ok()) return stored.error();
@@ -90,14 +86,17 @@ Result<void> check_after(Table& table, const model::Spec& spec) {
   return {};
 }
 
-// The one commit. `route_there`: somebody else has put it.
-std::vector<Write> submission(const model::Job& job, const std::string& key, bool route_there) {
+// The one commit. `route_there`: somebody else has put it. `key`: its row as it is, which may name
+// a job that is gone; none if the job has no key.
+std::vector<Write> submission(const model::Job& job, const Row& key, bool route_there) {
   std::vector<Write> writes;
   if (!route_there) {
     writes.push_back(
         Put{std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), 0});
   }
-  if (!key.empty()) writes.push_back(Put{std::string(kKeys), key, job.id(), 0});
+  if (!key.key.empty()) {
+    writes.push_back(Put{std::string(kKeys), key.key, job.id(), key.version});
+  }
   for (const std::string& other : job.spec().after()) {
     // The mark makes whoever ends the other job look at what comes after it.
     writes.push_back(Put{std::string(kAfter), after_key(other, ""), "", kAnyVersion});
@@ -176,7 +175,9 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
 
   bool blobs_there = false;
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    if (const auto existing = TRY(find_existing(store, job, options))) {
+    Row key;
+    if (!options.key.empty()) key = TRY(get_row(store.table(), kKeys, options.key));
+    if (const auto existing = TRY(find_existing(store, job, options, key))) {
       TRY(release_if_ready(store, *existing, job.spec().created_us()));
       return Submitted{*existing, true};
     }
@@ -188,7 +189,7 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
       blobs_there = true;
     }
     const Row route = TRY(get_row(store.table(), kRoutes, job.queue()));
-    const auto committed = store.commit(submission(job, options.key, route.version != 0));
+    const auto committed = store.commit(submission(job, key, route.version != 0));
     if (!committed.ok() && committed.error().code == Code::conflict) continue;
     if (!committed.ok()) return committed.error();
     if (job.spec().after_size() > 0) {

@@ -69,6 +69,13 @@ TEST_F(Submit, AKeyOfADifferentJobIsNamed) {
   EXPECT_NE(other.error().what.find("j1"), std::string::npos);
 }
 
+TEST_F(Submit, AKeyOfAJobThatIsGoneIsFree) {
+  (void)submit(*store_, spec_of(5), {.id = "j1", .key = "k"}).value();
+  ASSERT_TRUE(store_->table().erase(kJobs, "j1", kAnyVersion).ok());
+  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j2", .key = "k"}).value().id, "j2");
+  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j3", .key = "k"}).value().id, "j2");
+}
+
 TEST_F(Submit, AKeyComparesTheInputsToo) {
   const auto with_input = [&](const std::string& id, const std::string& bytes) {
     model::Spec spec = spec_of(5);
