@@ -206,7 +206,11 @@ std::string WorkerMind::describe() const {
       "{}: running={} unstarted={} routes={} pulling={} asked={} dirty={} publishing={} "
       "claiming={} draining={} settled={} to_finish={} recovering={} doubt={}\n",
       options_.id, running_.size(), unstarted_, routes_.size(), pulling_.size(), asked_.size(),
-      dirty_.size(), publishing_, claiming_, draining_, settled_.size(), to_finish_.size(), recovering_, renewing_);
+      dirty_.size(), publishing_, claiming_, draining_, settled_.size(), to_finish_.size(),
+      recovering_, renewing_);
+  for (const auto& [id, asked] : asked_) {
+    text += fmt::format("  asked {}: kind {}, {} tries\n", id, asked.request.index(), asked.tries);
+  }
   for (const auto& [id, held] : held_) {
     text += fmt::format(
         "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}{}\n",

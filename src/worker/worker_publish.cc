@@ -352,6 +352,22 @@ void WorkerMind::collided(Draft&& draft) {
     settled_.insert(id);
     leases[held->queue].push_back(held->lease);
   }
+  // A former holder that was late may have changed where our range ends: that is void, but its row
+  // has another version.
+  for (auto& [queue, list] : leases) {
+    Get get{std::string(kSplits), {}};
+    for (const Lease& lease : list) get.keys.push_back(lease.id);
+    ++recovering_;
+    ask(std::move(get), [this, list](Answer&& answer) {
+      const auto* rows = std::get_if<Rows>(&answer);
+      for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
+        const auto held = by_lease_.find(list[i].token);
+        if (held == by_lease_.end()) continue;
+        held_.at(held->second).split_version = rows->rows[i].version;
+      }
+      recovered();
+    });
+  }
   for (auto& [queue, list] : leases) {
     ++recovering_;
     renew_leases(queue, std::move(list), [this] { recovered(); });
