@@ -10,6 +10,7 @@
 #include "base/exit.h"
 #include "base/standard_files.h"
 #include "client/job_command.h"
+#include "client/run_command.h"
 #include "client/store_command.h"
 #include "client/worker_command.h"
 #include "hub/token_command.h"
@@ -30,6 +31,8 @@ int main(int argc, char** argv) {
   job.submit.words = dunlin::cut_command(argc, argv);
   dunlin::add_job_commands(app, job, exit_code);
   dunlin::add_store_command(app, store, exit_code);
+  dunlin::RunVerb run;
+  dunlin::add_run_command(app, run, exit_code);
   dunlin::WorkerVerb worker;
   dunlin::add_worker_command(app, worker, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {

@@ -13,9 +13,9 @@ constexpr Millis kLookEvery = Millis(1000);
 constexpr Millis kPatience = Millis(3000);  // Without an outcome, before a word about workers.
 
 // Takes what is in the reply queue, waiting up to `wait` for it. True if there was anything.
-Result<bool> take_replies(const Desk& desk, const model::Job& job, Millis wait,
+Result<bool> take_replies(const VerbEnv& env, const model::Job& job, Millis wait,
                           ResultFollower& follower, const ResultFollower::Take& take, bool& ended) {
-  Queue& queue = desk.store.queue();
+  Queue& queue = env.store.queue();
   const auto deliveries = TRY(queue.pull(job.spec().reply(), kRepliesPerPull, kHold, wait));
   if (deliveries.empty()) return false;
   std::vector<Lease> leases;
@@ -35,8 +35,8 @@ Result<bool> take_replies(const Desk& desk, const model::Job& job, Millis wait,
 }
 
 // Hints only; whoever cannot read the workers goes without.
-void say_what_is_missing(const Desk& desk, const std::string& id) {
-  const Result<std::string> text = explain_text(desk, id);
+void say_what_is_missing(const VerbEnv& env, const std::string& id) {
+  const Result<std::string> text = explain_text(env, id);
   if (!text.ok()) return;
   std::string_view rest = text.value();
   while (!rest.empty()) {
@@ -48,34 +48,34 @@ void say_what_is_missing(const Desk& desk, const std::string& id) {
 
 }  // namespace
 
-Result<Standing> follow_job(const Desk& desk, const model::Job& job, bool ours,
+Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours,
                             const ResultFollower::Take& take) {
   ResultFollower follower(job.id(), job.spec().tasks());
   const bool replies = ours && !job.spec().reply().empty();
-  const Instant begun = desk.clock.now();
+  const Instant begun = env.clock.now();
   Instant looked = begun;
   bool said = false;
   while (true) {
     bool ended = false;
-    const Instant turn = desk.clock.now();
-    const bool some = replies && TRY(take_replies(desk, job, kLookEvery, follower, take, ended));
-    if (!some && !follower.complete() && desk.clock.now() - turn < kLookEvery / 10) {
+    const Instant turn = env.clock.now();
+    const bool some = replies && TRY(take_replies(env, job, kLookEvery, follower, take, ended));
+    if (!some && !follower.complete() && env.clock.now() - turn < kLookEvery / 10) {
       // This store does not wait, or nobody will reply.
-      wait_until(desk.clock.now() + kLookEvery / 10, desk.clock);
+      wait_until(env.clock.now() + kLookEvery / 10, env.clock);
     }
-    if (!ended && !follower.complete() && desk.clock.now() - looked < kLookEvery) continue;
-    looked = desk.clock.now();
+    if (!ended && !follower.complete() && env.clock.now() - looked < kLookEvery) continue;
+    looked = env.clock.now();
     // Its end first: what is there after it is all there will be.
-    const Standing standing = TRY(read_standings(desk.store.table(), {job.id()})).front();
-    if (has_ended(standing.state) || !replies) TRY(follower.look(desk.store.table(), take));
+    const Standing standing = TRY(read_standings(env.store.table(), {job.id()})).front();
+    if (has_ended(standing.state) || !replies) TRY(follower.look(env.store.table(), take));
     if (has_ended(standing.state)) {
-      while (replies && TRY(take_replies(desk, job, Millis(0), follower, take, ended))) {
+      while (replies && TRY(take_replies(env, job, Millis(0), follower, take, ended))) {
       }
       return standing;
     }
-    if (!said && follower.taken() == 0 && desk.clock.now() - begun > kPatience) {
+    if (!said && follower.taken() == 0 && env.clock.now() - begun > kPatience) {
       said = true;
-      if (desk.form == Form::plain) say_what_is_missing(desk, job.id());
+      if (env.form == Form::plain) say_what_is_missing(env, job.id());
     }
   }
 }

@@ -17,7 +17,7 @@ constexpr const char* kJobHelp = "Its id, the beginning of one, its --name, or `
 
 Result<int> run_in_store(const auto& verb, const StoreTarget& target, Missing missing) {
   const auto store = TRY(open_target(target, missing));
-  return run(verb, Desk{*store, posix_clock(), target.form(), target.at});
+  return run(verb, VerbEnv{*store, posix_clock(), target.form(), target.at});
 }
 
 // A job file says everything itself: options that would be ignored are refused.

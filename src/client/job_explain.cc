@@ -44,45 +44,45 @@ Result<std::string> explain_waiting(const model::Job& job, Table& table) {
   return out;
 }
 
-Result<std::string> words_about(const Desk& desk, const Progress& progress) {
+Result<std::string> words_about(const VerbEnv& env, const Progress& progress) {
   const model::Job& job = progress.job;
   if (has_ended(progress.standing.state)) {
     return fmt::format("job {} {}\n", job.id(), ending_words(progress.standing));
   }
-  Table& table = desk.store.table();
+  Table& table = env.store.table();
   if (progress.standing.state == JobState::waiting) return explain_waiting(job, table);
-  Scene scene{.progress = progress, .workers = TRY(read_workers(table)), .at = desk.at};
-  scene.ready = TRY(desk.store.queue().depth(job.queue())).ready;
-  return explain_open(scene, desk.clock.wall());
+  Scene scene{.progress = progress, .workers = TRY(read_workers(table)), .at = env.at};
+  scene.ready = TRY(env.store.queue().depth(job.queue())).ready;
+  return explain_open(scene, env.clock.wall());
 }
 
 }  // namespace
 
-Result<std::string> explain_text(const Desk& desk, const std::string& id) {
-  return words_about(desk, TRY(read_progress(desk.store, id, desk.clock.wall())));
+Result<std::string> explain_text(const VerbEnv& env, const std::string& id) {
+  return words_about(env, TRY(read_progress(env.store, id, env.clock.wall())));
 }
 
-Result<int> run(const ExplainVerb& verb, const Desk& desk) {
-  const WallTime now = desk.clock.wall();
-  const model::Job job = TRY(find_job(desk.store.table(), verb.job, now));
+Result<int> run(const ExplainVerb& verb, const VerbEnv& env) {
+  const WallTime now = env.clock.wall();
+  const model::Job job = TRY(find_job(env.store.table(), verb.job, now));
   // Does what may have been left undone; a token that only reads may not, which is fine.
-  (void)release_if_ready(desk.store, job.id(), to_us(now)).ok();
-  const Progress progress = TRY(read_progress(desk.store, job.id(), now));
-  std::string text = TRY(words_about(desk, progress));
-  if (desk.form == Form::json) {
+  (void)release_if_ready(env.store, job.id(), to_us(now)).ok();
+  const Progress progress = TRY(read_progress(env.store, job.id(), now));
+  std::string text = TRY(words_about(env, progress));
+  if (env.form == Form::json) {
     ordered_json object = json_object();
     object["job"] = job.id();
     object["state"] = state_word(progress.standing.state);
     object["text"] = text;
     text = json_line(object);
   }
-  if (desk.form == Form::quiet) text = fmt::format("{}\n", state_word(progress.standing.state));
+  if (env.form == Form::quiet) text = fmt::format("{}\n", state_word(progress.standing.state));
   TRY(print(text));
   return kExitDone;
 }
 
-Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
-  const WallTime now = desk.clock.wall();
+Result<int> run(const PoolVerb& /*verb*/, const VerbEnv& env) {
+  const WallTime now = env.clock.wall();
   Columns columns({{"WORKER"},
                    {"HOST"},
                    {"STATE"},
@@ -93,7 +93,7 @@ Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
                    {"SEEN"},
                    {"TAGS"}});
   std::string out;
-  const auto workers = TRY(read_workers(desk.store.table()));
+  const auto workers = TRY(read_workers(env.store.table()));
   for (const model::WorkerInfo& worker : workers) {
     const std::string_view state = !is_online(worker, now) ? "offline"
                                    : worker.draining()     ? "draining"
@@ -102,7 +102,7 @@ Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
     for (const std::string& tag : worker.tags()) tags += (tags.empty() ? "" : " ") + tag;
     const double seen_s =
         static_cast<double>(now.time_since_epoch().count() - worker.seen_ms()) / 1000;
-    if (desk.form == Form::json) {
+    if (env.form == Form::json) {
       ordered_json object = json_object();
       object["worker"] = worker.id();
       object["host"] = worker.host();
@@ -119,7 +119,7 @@ Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
       object["started_ms"] = worker.started_ms();
       object["seen_ms"] = worker.seen_ms();
       out += json_line(object);
-    } else if (desk.form == Form::quiet) {
+    } else if (env.form == Form::quiet) {
       if (state != "offline") out += worker.id() + '\n';
     } else {
       columns.add({worker.id(), worker.host(), std::string(state),
@@ -128,9 +128,9 @@ Result<int> run(const PoolVerb& /*verb*/, const Desk& desk) {
                    std::to_string(worker.failed()), ago(seen_s), tags});
     }
   }
-  if (desk.form == Form::plain) {
+  if (env.form == Form::plain) {
     out = columns.empty() ? fmt::format("there are no workers: start one with `dunlin worker{}`\n",
-                                        desk.at.empty() ? "" : " --at " + desk.at)
+                                        env.at.empty() ? "" : " --at " + env.at)
                           : columns.text();
   }
   TRY(print(out));

@@ -40,7 +40,7 @@ Result<Span> parse_tasks(const std::string& text, uint64_t tasks) {
 }
 
 // As they come, until the job ends.
-Result<void> follow(const Desk& desk, const model::Job& job, const Span& span, bool failed_only,
+Result<void> follow(const VerbEnv& env, const model::Job& job, const Span& span, bool failed_only,
                     ResultPrinter& printer) {
   ResultFollower follower(job.id(), job.spec().tasks());
   const auto take = [&](const TaskResult& result) -> Result<void> {
@@ -50,23 +50,23 @@ Result<void> follow(const Desk& desk, const model::Job& job, const Span& span, b
   };
   while (true) {
     // Its end first: what is there after it is all there will be.
-    const Standing standing = TRY(read_standings(desk.store.table(), {job.id()})).front();
-    TRY(follower.look(desk.store.table(), take));
+    const Standing standing = TRY(read_standings(env.store.table(), {job.id()})).front();
+    TRY(follower.look(env.store.table(), take));
     TRY(printer.flush());
     if (has_ended(standing.state) || follower.complete()) return {};
-    wait_until(desk.clock.now() + kLookEvery, desk.clock);
+    wait_until(env.clock.now() + kLookEvery, env.clock);
   }
 }
 
 }  // namespace
 
-Result<int> run(const ResultsVerb& verb, const Desk& desk) {
-  Table& table = desk.store.table();
-  const model::Job job = TRY(find_job(table, verb.job, desk.clock.wall()));
+Result<int> run(const ResultsVerb& verb, const VerbEnv& env) {
+  Table& table = env.store.table();
+  const model::Job job = TRY(find_job(table, verb.job, env.clock.wall()));
   const Span span = TRY(parse_tasks(verb.tasks, job.spec().tasks()));
-  ResultPrinter printer(desk.store, job, desk.form);
+  ResultPrinter printer(env.store, job, env.form);
   if (verb.follow) {
-    TRY(follow(desk, job, span, verb.failed, printer));
+    TRY(follow(env, job, span, verb.failed, printer));
     return kExitDone;
   }
   // Tasks without an outcome are shown to who asks for them.
@@ -87,9 +87,9 @@ Result<int> run(const ResultsVerb& verb, const Desk& desk) {
   return kExitDone;
 }
 
-Result<int> run(const LogsVerb& verb, const Desk& desk) {
-  Table& table = desk.store.table();
-  const model::Job job = TRY(find_job(table, verb.job, desk.clock.wall()));
+Result<int> run(const LogsVerb& verb, const VerbEnv& env) {
+  Table& table = env.store.table();
+  const model::Job job = TRY(find_job(table, verb.job, env.clock.wall()));
   TRY(parse_tasks(std::to_string(verb.task), job.spec().tasks()));
   ResultReader reader(table, job.id(), verb.task, verb.task + 1);
   const std::optional<TaskResult> result = TRY(reader.next());
@@ -99,7 +99,7 @@ Result<int> run(const LogsVerb& verb, const Desk& desk) {
                              verb.task, job.id(), job.id())};
   }
   const std::string_view which = verb.err ? "err" : "out";
-  TRY(read_output(desk.store, job.id(), verb.task, result->outcome, which, print));
+  TRY(read_output(env.store, job.id(), verb.task, result->outcome, which, print));
   const model::Output& output = verb.err ? result->outcome.err() : result->outcome.out();
   if (output.cut() > 0) {
     complain(

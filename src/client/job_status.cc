@@ -92,13 +92,13 @@ std::string status_text(const Progress& progress, WallTime now) {
   return out;
 }
 
-Result<int> status_of_one(const StatusVerb& verb, const Desk& desk) {
-  const WallTime now = desk.clock.wall();
-  const std::string id = TRY(find_job(desk.store.table(), verb.job, now)).id();
-  const Progress progress = TRY(read_progress(desk.store, id, now));
-  if (desk.form == Form::json) {
+Result<int> status_of_one(const StatusVerb& verb, const VerbEnv& env) {
+  const WallTime now = env.clock.wall();
+  const std::string id = TRY(find_job(env.store.table(), verb.job, now)).id();
+  const Progress progress = TRY(read_progress(env.store, id, now));
+  if (env.form == Form::json) {
     TRY(print(json_line(progress_json(progress))));
-  } else if (desk.form == Form::quiet) {
+  } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", state_word(progress.standing.state))));
   } else {
     TRY(print(status_text(progress, now)));
@@ -107,13 +107,13 @@ Result<int> status_of_one(const StatusVerb& verb, const Desk& desk) {
 }
 
 // Reasons and rates only of what is open: those of ended jobs would cost reading all their pages.
-Result<Progress> brief_progress(const Desk& desk, const Listed& one, WallTime now) {
+Result<Progress> brief_progress(const VerbEnv& env, const Listed& one, WallTime now) {
   if (one.standing.state == JobState::open) {
-    return read_progress(desk.store, one.job.id(), now);
+    return read_progress(env.store, one.job.id(), now);
   }
   return Progress{.job = one.job,
                   .standing = one.standing,
-                  .counts = TRY(read_counts(desk.store.table(), one.job, one.standing))};
+                  .counts = TRY(read_counts(env.store.table(), one.job, one.standing))};
 }
 
 bool is_state(std::string_view text) {
@@ -126,11 +126,11 @@ bool is_state(std::string_view text) {
 
 }  // namespace
 
-Result<int> run(const StatusVerb& verb, const Desk& desk) {
-  if (!verb.job.empty()) return status_of_one(verb, desk);
-  const WallTime now = desk.clock.wall();
+Result<int> run(const StatusVerb& verb, const VerbEnv& env) {
+  if (!verb.job.empty()) return status_of_one(verb, env);
+  const WallTime now = env.clock.wall();
   const auto jobs =
-      TRY(newest_jobs(desk.store.table(), now, kStatusMax, [](const Listed&) { return true; }));
+      TRY(newest_jobs(env.store.table(), now, kStatusMax, [](const Listed&) { return true; }));
   Columns columns({{"JOB"},
                    {"NAME"},
                    {"STATE"},
@@ -141,10 +141,10 @@ Result<int> run(const StatusVerb& verb, const Desk& desk) {
                    {"RATE"}});
   std::string out;
   for (const Listed& one : jobs) {
-    const Progress progress = TRY(brief_progress(desk, one, now));
-    if (desk.form == Form::json) {
+    const Progress progress = TRY(brief_progress(env, one, now));
+    if (env.form == Form::json) {
       out += json_line(progress_json(progress));
-    } else if (desk.form == Form::quiet) {
+    } else if (env.form == Form::quiet) {
       out += fmt::format("{}\t{}\n", one.job.id(), state_word(progress.standing.state));
     } else {
       const bool open = progress.standing.state == JobState::open;
@@ -156,7 +156,7 @@ Result<int> run(const StatusVerb& verb, const Desk& desk) {
                    open && progress.rate > 0 ? rate_text(progress) : ""});
     }
   }
-  if (desk.form == Form::plain) {
+  if (env.form == Form::plain) {
     out = columns.empty() ? "there are no jobs\n" : columns.text();
     if (jobs.size() == kStatusMax) out += "older ones: `dunlin list --max 1000`\n";
   }
@@ -164,14 +164,14 @@ Result<int> run(const StatusVerb& verb, const Desk& desk) {
   return kExitDone;
 }
 
-Result<int> run(const ListVerb& verb, const Desk& desk) {
+Result<int> run(const ListVerb& verb, const VerbEnv& env) {
   if (!verb.state.empty() && !is_state(verb.state)) {
     return Error{Code::invalid,
                  fmt::format("there is no state {}: jobs are waiting, open, done, failed, "
                              "cancelled or skipped",
                              quote(verb.state))};
   }
-  const WallTime now = desk.clock.wall();
+  const WallTime now = env.clock.wall();
   const auto wanted = [&](const Listed& one) {
     return (verb.state.empty() || verb.state == state_word(one.standing.state)) &&
            (verb.owner.empty() || verb.owner == one.job.spec().owner()) &&
@@ -186,13 +186,13 @@ Result<int> run(const ListVerb& verb, const Desk& desk) {
                    {"FAILED", true},
                    {"CREATED"}});
   std::string out;
-  for (const Listed& one : TRY(newest_jobs(desk.store.table(), now, verb.max, wanted))) {
-    if (desk.form == Form::quiet) {
+  for (const Listed& one : TRY(newest_jobs(env.store.table(), now, verb.max, wanted))) {
+    if (env.form == Form::quiet) {
       out += one.job.id() + '\n';
       continue;
     }
-    const Counts counts = TRY(read_counts(desk.store.table(), one.job, one.standing));
-    if (desk.form == Form::json) {
+    const Counts counts = TRY(read_counts(env.store.table(), one.job, one.standing));
+    if (env.form == Form::json) {
       out += json_line(job_json(one.job, one.standing, counts));
     } else {
       columns.add({one.job.id(), one.job.spec().name(), one.job.spec().owner(),

@@ -16,7 +16,7 @@
 namespace dunlin {
 
 // Where a verb finds what it needs.
-struct Desk {
+struct VerbEnv {
   Store& store;
   const Clock& clock;
   Form form = Form::plain;
@@ -60,16 +60,16 @@ struct ExplainVerb {
 struct PoolVerb {};
 
 // What `explain` says about a job. REQUIRES: `id` is a full id.
-Result<std::string> explain_text(const Desk& desk, const std::string& id);
+Result<std::string> explain_text(const VerbEnv& env, const std::string& id);
 
-Result<int> run(const StatusVerb& verb, const Desk& desk);
-Result<int> run(const ListVerb& verb, const Desk& desk);
-Result<int> run(const ResultsVerb& verb, const Desk& desk);
-Result<int> run(const LogsVerb& verb, const Desk& desk);
-Result<int> run(const WaitVerb& verb, const Desk& desk);
-Result<int> run(const CancelVerb& verb, const Desk& desk);
-Result<int> run(const RetryVerb& verb, const Desk& desk);
-Result<int> run(const ExplainVerb& verb, const Desk& desk);
-Result<int> run(const PoolVerb& verb, const Desk& desk);
+Result<int> run(const StatusVerb& verb, const VerbEnv& env);
+Result<int> run(const ListVerb& verb, const VerbEnv& env);
+Result<int> run(const ResultsVerb& verb, const VerbEnv& env);
+Result<int> run(const LogsVerb& verb, const VerbEnv& env);
+Result<int> run(const WaitVerb& verb, const VerbEnv& env);
+Result<int> run(const CancelVerb& verb, const VerbEnv& env);
+Result<int> run(const RetryVerb& verb, const VerbEnv& env);
+Result<int> run(const ExplainVerb& verb, const VerbEnv& env);
+Result<int> run(const PoolVerb& verb, const VerbEnv& env);
 
 }  // namespace dunlin

@@ -17,7 +17,7 @@ class JobVerbs : public TestJobs {
   template <typename Verb>
   std::string say(const Verb& verb, Form form = Form::plain, int code = kExitDone) {
     ::testing::internal::CaptureStdout();
-    const Result<int> ran = run(verb, Desk{*store_, clock_, form, "dunlin://hub:1"});
+    const Result<int> ran = run(verb, VerbEnv{*store_, clock_, form, "dunlin://hub:1"});
     std::string out = ::testing::internal::GetCapturedStdout();
     EXPECT_EQ(ran.ok() ? ran.value() : exit_code(ran.error().code), code)
         << out << (ran.ok() ? "" : ran.error().what);

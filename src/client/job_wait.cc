@@ -24,10 +24,11 @@ constexpr Millis kLookLast = Millis(500);
 constexpr Millis kReleaseEvery = Millis(5000);
 
 // All of them, before anything is done to one.
-Result<std::vector<model::Job>> find_jobs(const std::vector<std::string>& names, const Desk& desk) {
+Result<std::vector<model::Job>> find_jobs(const std::vector<std::string>& names,
+                                          const VerbEnv& env) {
   std::vector<model::Job> jobs;
   for (const std::string& name : names) {
-    jobs.push_back(TRY(find_job(desk.store.table(), name, desk.clock.wall())));
+    jobs.push_back(TRY(find_job(env.store.table(), name, env.clock.wall())));
   }
   return jobs;
 }
@@ -48,23 +49,23 @@ Result<void> print_end(const std::string& id, const Standing& standing, Form for
 
 }  // namespace
 
-Result<int> run(const WaitVerb& verb, const Desk& desk) {
+Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
   std::optional<Millis> timeout;
   if (!verb.timeout.empty()) timeout = TRY(parse_duration(verb.timeout));
   std::vector<std::string> open;
-  for (const model::Job& job : TRY(find_jobs(verb.jobs, desk))) open.push_back(job.id());
-  const Instant begun = desk.clock.now();
+  for (const model::Job& job : TRY(find_jobs(verb.jobs, env))) open.push_back(job.id());
+  const Instant begun = env.clock.now();
   Instant released = begun - kReleaseEvery;
   Millis pause = kLookFirst;
   bool all_well = true;
   while (true) {
-    const std::vector<Standing> standings = TRY(read_standings(desk.store.table(), open));
-    const bool release = desk.clock.now() - released >= kReleaseEvery;
-    if (release) released = desk.clock.now();
+    const std::vector<Standing> standings = TRY(read_standings(env.store.table(), open));
+    const bool release = env.clock.now() - released >= kReleaseEvery;
+    if (release) released = env.clock.now();
     std::vector<std::string> still;
     for (size_t i = 0; i < open.size(); ++i) {
       if (has_ended(standings[i].state)) {
-        TRY(print_end(open[i], standings[i], desk.form));
+        TRY(print_end(open[i], standings[i], env.form));
         all_well = all_well && standings[i].state == JobState::done;
         continue;
       }
@@ -72,32 +73,32 @@ Result<int> run(const WaitVerb& verb, const Desk& desk) {
       // Should whoever had to start it have died, or a reader's token not allow it, nothing is
       // lost.
       if (release && standings[i].state == JobState::waiting) {
-        (void)release_if_ready(desk.store, open[i], to_us(desk.clock.wall())).ok();
+        (void)release_if_ready(env.store, open[i], to_us(env.clock.wall())).ok();
       }
     }
     open = std::move(still);
     if (open.empty()) return all_well ? kExitDone : kExitFailed;
-    const Instant now = desk.clock.now();
+    const Instant now = env.clock.now();
     if (timeout && now - begun >= *timeout) {
       return Error{Code::conflict, fmt::format("job {} has not ended after {}: `dunlin explain {}` "
                                                "says what it does",
                                                open.front(), verb.timeout, open.front())};
     }
-    wait_until(timeout ? std::min(now + pause, begun + *timeout) : now + pause, desk.clock);
+    wait_until(timeout ? std::min(now + pause, begun + *timeout) : now + pause, env.clock);
     pause = std::min(pause * 3 / 2, kLookLast);
   }
 }
 
-Result<int> run(const CancelVerb& verb, const Desk& desk) {
-  for (const model::Job& job : TRY(find_jobs(verb.jobs, desk))) {
-    const auto before = TRY(cancel_job(desk.store, job.id(), to_us(desk.clock.wall())));
-    if (desk.form == Form::json) {
+Result<int> run(const CancelVerb& verb, const VerbEnv& env) {
+  for (const model::Job& job : TRY(find_jobs(verb.jobs, env))) {
+    const auto before = TRY(cancel_job(env.store, job.id(), to_us(env.clock.wall())));
+    if (env.form == Form::json) {
       ordered_json object = json_object();
       object["job"] = job.id();
       object["cancelled"] = !before.has_value();
       object["state"] = state_word(before ? before->state : JobState::cancelled);
       TRY(print(json_line(object)));
-    } else if (desk.form == Form::plain) {
+    } else if (env.form == Form::plain) {
       TRY(print(
           before ? fmt::format("job {} had ended before: it {}\n", job.id(), ending_words(*before))
                  : fmt::format("cancelled job {}\n", job.id())));
@@ -106,16 +107,16 @@ Result<int> run(const CancelVerb& verb, const Desk& desk) {
   return kExitDone;
 }
 
-Result<int> run(const RetryVerb& verb, const Desk& desk) {
-  const model::Job job = TRY(find_job(desk.store.table(), verb.job, desk.clock.wall()));
-  const Retried retried = TRY(retry_failed(desk.store, job.id(), to_us(desk.clock.wall())));
-  if (desk.form == Form::json) {
+Result<int> run(const RetryVerb& verb, const VerbEnv& env) {
+  const model::Job job = TRY(find_job(env.store.table(), verb.job, env.clock.wall()));
+  const Retried retried = TRY(retry_failed(env.store, job.id(), to_us(env.clock.wall())));
+  if (env.form == Form::json) {
     ordered_json object = json_object();
     object["job"] = job.id();
     object["retried"] = retried.tasks;
     object["round"] = retried.tasks > 0 ? retried.round : job.round();
     TRY(print(json_line(object)));
-  } else if (desk.form == Form::quiet) {
+  } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", retried.tasks)));
   } else if (retried.tasks == 0) {
     TRY(print(fmt::format("no task of job {} failed\n", job.id())));

@@ -19,12 +19,12 @@ constexpr double kLeftMax = 1e10;  // Seconds: nobody waits for more.
 double seconds(Millis duration) { return static_cast<double>(duration.count()) / 1000; }
 
 // Rounded down, and 100 only when all is done.
-uint64_t percent(const Progress& progress) {
+uint64_t percent(const RunProgress& progress) {
   return progress.total == 0 ? 100 : progress.done() * 100 / progress.total;
 }
 
 // What stands to the right of the bar, the most important first.
-std::vector<std::string> facts_of(const Progress& progress) {
+std::vector<std::string> facts_of(const RunProgress& progress) {
   const std::string total = std::to_string(progress.total);
   std::vector<std::string> facts{fmt::format("{:>{}}/{}", progress.done(), total.size(), total)};
   if (progress.failed > 0) facts.push_back(fmt::format("{} failed", progress.failed));
@@ -37,7 +37,7 @@ std::vector<std::string> facts_of(const Progress& progress) {
   return facts;
 }
 
-std::string bar(const Progress& progress, size_t columns, const LineStyle& style) {
+std::string bar(const RunProgress& progress, size_t columns, const LineStyle& style) {
   const double share = progress.total == 0 ? 1
                                            : static_cast<double>(progress.done()) /
                                                  static_cast<double>(progress.total);
@@ -82,7 +82,7 @@ std::optional<Millis> Pace::left(uint64_t total) const {
   return Millis(static_cast<int64_t>(left * 1000));
 }
 
-std::string progress_bar(const Progress& progress, const LineStyle& style) {
+std::string progress_bar(const RunProgress& progress, const LineStyle& style) {
   const std::string head = fmt::format("{:3}%", percent(progress));
   if (head.size() > style.width) return "";
   std::string tail;
@@ -99,7 +99,7 @@ std::string progress_bar(const Progress& progress, const LineStyle& style) {
   return fmt::format("{} {}{}", head, bar(progress, columns, style), tail);
 }
 
-std::string progress_text(const Progress& progress) {
+std::string progress_text(const RunProgress& progress) {
   std::string text =
       fmt::format("{} of {} done ({}%)", progress.done(), progress.total, percent(progress));
   if (progress.failed > 0) text += fmt::format(", {} failed", progress.failed);

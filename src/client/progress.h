@@ -10,7 +10,7 @@
 
 namespace dunlin {
 
-struct Progress {
+struct RunProgress {
   uint64_t total = 0;
   uint64_t ok = 0;
   uint64_t failed = 0;
@@ -47,11 +47,11 @@ struct LineStyle {
 };
 
 // " 41% ━━━━━━━━╸─────────   412/1000  2 failed  6s left  103/s": never longer than the width.
-std::string progress_bar(const Progress& progress, const LineStyle& style);
+std::string progress_bar(const RunProgress& progress, const LineStyle& style);
 
 // "412 of 1000 done, 2 failed, 8 running, 103/s, 6s left": for logs, and --progress. Of no fixed
 // length.
-std::string progress_text(const Progress& progress);
+std::string progress_text(const RunProgress& progress);
 
 std::string human_rate(double per_s);  // "0.5/s", "103/s", "12.3k/s"; below 0.1/s "2/min", "3/h".
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Progress some() {
+RunProgress some() {
   return {.total = 1000,
           .ok = 410,
           .failed = 2,
@@ -31,7 +31,7 @@ size_t columns_of(std::string_view text) {
   return columns;
 }
 
-TEST(Progress, TheBarShowsWhatMatters) {
+TEST(RunProgress, TheBarShowsWhatMatters) {
   EXPECT_EQ(progress_bar(some(), {}),
             " 41% ############..................   412/1000  2 failed  5.7s left  103/s");
   EXPECT_EQ(progress_bar(some(), {.width = 60}),
@@ -40,26 +40,26 @@ TEST(Progress, TheBarShowsWhatMatters) {
   EXPECT_EQ(progress_bar(some(), {.width = 3}), "");
 }
 
-TEST(Progress, TheBarMayHaveColoursAndFineLines) {
+TEST(RunProgress, TheBarMayHaveColoursAndFineLines) {
   const std::string line = progress_bar(some(), {.colour = true, .unicode = true});
   EXPECT_EQ(line.find(" 41% \x1b[31m━━"), 0U) << line;
   EXPECT_EQ(columns_of(line), 74U);
 }
 
-TEST(Progress, AnEndedRunSaysHowLongItTook) {
-  const Progress ended{.total = 3, .ok = 3, .per_s = 1.5, .elapsed = 2s};
+TEST(RunProgress, AnEndedRunSaysHowLongItTook) {
+  const RunProgress ended{.total = 3, .ok = 3, .per_s = 1.5, .elapsed = 2s};
   EXPECT_EQ(progress_bar(ended, {.width = 50}), "100% ##################  3/3  in 2.0s  1.5/s");
   EXPECT_EQ(progress_text(ended), "3 of 3 done (100%), 1.5/s, took 2.0s");
   EXPECT_EQ(progress_text({}), "0 of 0 done (100%), took 0.0s");
 }
 
-TEST(Progress, ALineOfTextSaysTheSame) {
+TEST(RunProgress, ALineOfTextSaysTheSame) {
   EXPECT_EQ(progress_text(some()), "412 of 1000 done (41%), 2 failed, 8 running, 103/s, 5.7s left");
 }
 
-TEST(Progress, TheBarNeverWraps) {
+TEST(RunProgress, TheBarNeverWraps) {
   const bool holds = rc::check("the bar fits", [] {
-    Progress progress;
+    RunProgress progress;
     progress.total = *rc::gen::inRange<uint64_t>(0, 1'000'000'001);
     progress.ok = *rc::gen::inRange<uint64_t>(0, progress.total + 1);
     progress.failed = *rc::gen::inRange<uint64_t>(0, progress.total - progress.ok + 1);
@@ -72,7 +72,7 @@ TEST(Progress, TheBarNeverWraps) {
   EXPECT_TRUE(holds);
 }
 
-TEST(Progress, ARateIsShortAndReadable) {
+TEST(RunProgress, ARateIsShortAndReadable) {
   EXPECT_EQ(human_rate(0), "0/s");
   EXPECT_EQ(human_rate(1234567), "1.2M/s");
   EXPECT_EQ(human_rate(200'000), "200.0k/s");
@@ -82,7 +82,7 @@ TEST(Progress, ARateIsShortAndReadable) {
   EXPECT_EQ(human_rate(0.001), "3.6/h");
 }
 
-TEST(Progress, ThePaceIsThatOfTheLastHalfMinute) {
+TEST(RunProgress, ThePaceIsThatOfTheLastHalfMinute) {
   Pace pace;
   EXPECT_EQ(pace.per_s(), 0);
   EXPECT_EQ(pace.left(10), std::nullopt);
@@ -93,14 +93,14 @@ TEST(Progress, ThePaceIsThatOfTheLastHalfMinute) {
   EXPECT_NEAR(static_cast<double>(pace.left(8000)->count()), 10'000, 200);
 }
 
-TEST(Progress, SlowTasksAreMeasuredOverAllTheTime) {
+TEST(RunProgress, SlowTasksAreMeasuredOverAllTheTime) {
   Pace pace;
   pace.on(0s, 500);  // Of an earlier run.
   for (int i = 1; i <= 600; ++i) pace.on(i * 1s, 500 + static_cast<uint64_t>(i) / 300);
   EXPECT_NEAR(pace.per_s(), 2.0 / 600, 1e-6);
 }
 
-TEST(Progress, ManyCallsInASecondCostNoMemory) {
+TEST(RunProgress, ManyCallsInASecondCostNoMemory) {
   Pace pace;
   for (int i = 0; i < 100'000; ++i) pace.on(i * 1ms, static_cast<uint64_t>(i));
   EXPECT_NEAR(pace.per_s(), 1000, 20);

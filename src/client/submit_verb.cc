@@ -130,14 +130,14 @@ Result<std::vector<Draft>> drafts_of(const SubmitVerb& verb, WallTime now) {
 }
 
 // What it comes after may be given by names and by beginnings of ids.
-Result<void> resolve_after(const Desk& desk, model::Spec& spec) {
+Result<void> resolve_after(const VerbEnv& env, model::Spec& spec) {
   for (std::string& other : *spec.mutable_after()) {
-    other = TRY(find_job(desk.store.table(), other, desk.clock.wall())).id();
+    other = TRY(find_job(env.store.table(), other, env.clock.wall())).id();
   }
   return {};
 }
 
-Result<Submitted> submit_draft(const Desk& desk, Draft& draft) {
+Result<Submitted> submit_draft(const VerbEnv& env, Draft& draft) {
   SubmitOptions options{.id = draft.id, .key = draft.key};
   for (Gathered::Blob& blob : draft.blobs) {
     options.blobs.push_back(blob_of_bytes(blob.name, std::move(blob.bytes)));
@@ -147,7 +147,7 @@ Result<Submitted> submit_draft(const Desk& desk, Draft& draft) {
         {draft.spec.stdin_blob(), draft.stdin_file.size,
          [file](uint64_t offset, size_t max) { return read_part(*file, offset, max); }});
   }
-  return submit(desk.store, draft.spec, options);
+  return submit(env.store, draft.spec, options);
 }
 
 // Ctrl-C: the job goes on, and the user hears how to end it. Only what a handler may do.
@@ -180,34 +180,34 @@ Result<void> print_error_bytes(std::string_view bytes) {
 }
 
 // True if all went well.
-Result<bool> wait_for(const Desk& desk, const model::Job& job, bool ours) {
+Result<bool> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
   say_how_to_cancel(job.id());
-  ResultPrinter printer(desk.store, job, desk.form);
+  ResultPrinter printer(env.store, job, env.form);
   const auto take = [&](const TaskResult& result) -> Result<void> {
-    if (desk.form == Form::json) {
+    if (env.form == Form::json) {
       TRY(printer.add(result));
       return printer.flush();
     }
     const std::string& id = job.id();
-    TRY(read_output(desk.store, id, result.task, result.outcome, "out", print));
-    TRY(read_output(desk.store, id, result.task, result.outcome, "err", print_error_bytes));
+    TRY(read_output(env.store, id, result.task, result.outcome, "out", print));
+    TRY(read_output(env.store, id, result.task, result.outcome, "err", print_error_bytes));
     if (result.outcome.state() != model::STATE_OK) {
       complain(fmt::format("task {} {}: {}", result.task, state_word(result.outcome.state()),
                            why_of(result.outcome)));
     }
     return {};
   };
-  const Standing standing = TRY(follow_job(desk, job, ours, take));
-  if (desk.form == Form::plain && standing.state != JobState::done) {
+  const Standing standing = TRY(follow_job(env, job, ours, take));
+  if (env.form == Form::plain && standing.state != JobState::done) {
     complain(fmt::format("job {} {}", job.id(), ending_words(standing)));
   }
   return standing.state == JobState::done;
 }
 
-Result<void> print_submitted(const SubmitVerb& verb, const Desk& desk, const Submitted& submitted,
+Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const Submitted& submitted,
                              const Draft& draft) {
   const model::Spec& spec = draft.spec;
-  if (desk.form == Form::json) {
+  if (env.form == Form::json) {
     ordered_json object = json_object();
     object["job"] = submitted.id;
     object["name"] = spec.name();
@@ -215,7 +215,7 @@ Result<void> print_submitted(const SubmitVerb& verb, const Desk& desk, const Sub
     object["existed"] = submitted.existed;
     return print(json_line(object));
   }
-  if (desk.form == Form::quiet) {
+  if (env.form == Form::quiet) {
     return verb.wait ? Result<void>() : print(submitted.id + '\n');
   }
   const std::string name = spec.name().empty() ? "" : " (" + spec.name() + ")";
@@ -251,21 +251,21 @@ Result<int> dry_run(const SubmitVerb& verb) {
   return kExitDone;
 }
 
-Result<int> run(const SubmitVerb& verb, const Desk& desk) {
-  std::vector<Draft> drafts = TRY(drafts_of(verb, desk.clock.wall()));
-  for (Draft& draft : drafts) TRY(resolve_after(desk, draft.spec));
+Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
+  std::vector<Draft> drafts = TRY(drafts_of(verb, env.clock.wall()));
+  for (Draft& draft : drafts) TRY(resolve_after(env, draft.spec));
   std::vector<std::string> ids;
   for (Draft& draft : drafts) {
     for (const size_t before : draft.after) draft.spec.add_after(ids[before]);
     if (verb.wait) draft.spec.set_reply("reply." + draft.id);
-    const Submitted submitted = TRY(submit_draft(desk, draft));
+    const Submitted submitted = TRY(submit_draft(env, draft));
     ids.push_back(submitted.id);
-    TRY(print_submitted(verb, desk, submitted, draft));
+    TRY(print_submitted(verb, env, submitted, draft));
   }
   bool all_well = true;
   for (size_t i = 0; verb.wait && i < ids.size(); ++i) {
-    const model::Job job = TRY(find_job(desk.store.table(), ids[i], desk.clock.wall()));
-    all_well = TRY(wait_for(desk, job, job.id() == drafts[i].id)) && all_well;
+    const model::Job job = TRY(find_job(env.store.table(), ids[i], env.clock.wall()));
+    all_well = TRY(wait_for(env, job, job.id() == drafts[i].id)) && all_well;
   }
   return all_well ? kExitDone : kExitFailed;
 }

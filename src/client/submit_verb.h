@@ -65,10 +65,10 @@ Result<std::vector<std::string>> values_of(const Gathered& gathered, uint64_t ta
 
 // Calls `take` with each outcome of the job as it comes, and returns how the job ended. Replies are
 // for who submitted the job; others look at its pages.
-Result<Standing> follow_job(const Desk& desk, const model::Job& job, bool ours,
+Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours,
                             const ResultFollower::Take& take);
 
-Result<int> run(const SubmitVerb& verb, const Desk& desk);
+Result<int> run(const SubmitVerb& verb, const VerbEnv& env);
 
 // What can be done without a store.
 Result<int> dry_run(const SubmitVerb& verb);

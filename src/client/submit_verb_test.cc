@@ -17,7 +17,7 @@ class SubmitVerbTest : public TestJobs {
  protected:
   std::string say(const SubmitVerb& verb, Form form = Form::quiet, int code = kExitDone) {
     ::testing::internal::CaptureStdout();
-    const Result<int> ran = run(verb, Desk{*store_, clock_, form, ""});
+    const Result<int> ran = run(verb, VerbEnv{*store_, clock_, form, ""});
     std::string out = ::testing::internal::GetCapturedStdout();
     EXPECT_EQ(ran.ok() ? ran.value() : exit_code(ran.error().code), code)
         << (ran.ok() ? "" : ran.error().what);
@@ -143,7 +143,8 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
     return {};
   };
   const model::Job job = read_job(store_->table(), "j").value().record;
-  const auto standing = follow_job(Desk{*store_, posix_clock(), Form::quiet, ""}, job, true, take);
+  const auto standing =
+      follow_job(VerbEnv{*store_, posix_clock(), Form::quiet, ""}, job, true, take);
   EXPECT_EQ(standing.value().state, JobState::failed);
   EXPECT_EQ(tasks, (std::vector<uint64_t>{1, 0, 2}));
   EXPECT_EQ(store_->queue().depth("reply.j").value(), Depth{});

@@ -1,0 +1,305 @@
+#include "client/run_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/signalfd.h>
+#include <thread>
+#include <unistd.h>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "base/folders.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "client/halt.h"
+#include "client/input.h"
+#include "client/output.h"
+#include "client/run_show.h"
+#include "client/runner.h"
+#include "client/submit_verb.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint32_t kSlotsMax = 1024;
+constexpr size_t kNoteMax = 1 << 20;
+constexpr Millis kTick = Millis(200);
+
+// What a run is known by: the folder it was started in and all words that make its tasks.
+struct RunName {
+  std::string cwd;
+  std::string line;  // For people.
+  std::string folder;
+};
+
+std::string shown_line(const RunVerb& verb) {
+  std::string line = "dunlin run";
+  const SourceOptions& sources = verb.sources;
+  if (!sources.array.empty()) line += " --array " + shell_quote(sources.array);
+  if (!sources.json_lines.empty()) line += " --json-lines " + shell_quote(sources.json_lines);
+  for (const std::string& file : sources.arg_files) line += " -a " + shell_quote(file);
+  if (!sources.colsep.empty()) line += " --colsep " + shell_quote(sources.colsep);
+  if (sources.header) line += " --header";
+  if (sources.csv) line += " --csv";
+  if (sources.null) line += " -0";
+  if (sources.max_args > 0) line += fmt::format(" -n {}", sources.max_args);
+  if (sources.no_quote) line += " --no-quote";
+  for (const std::string& word : sources.words) line += ' ' + shell_quote(word);
+  return line;
+}
+
+Result<RunName> name_run(const RunVerb& verb) {
+  RunName name;
+  std::error_code failed;
+  name.cwd = std::filesystem::current_path(failed).string();
+  if (failed) return Error{Code::invalid, "the current folder is gone: change to another one"};
+  name.line = shown_line(verb);
+  const std::string all = name.cwd + '\n' + name.line;
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : all) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  name.folder = fmt::format("{}/{:016x}", TRY(state_folder("runs")), hash);
+  return name;
+}
+
+// Says in a file which line a folder belongs to, so that an edited line is noticed.
+Result<void> write_note(const RunName& name, uint64_t tasks) {
+  std::error_code failed;
+  std::filesystem::create_directories(name.folder, failed);
+  std::filesystem::permissions(name.folder, std::filesystem::perms::owner_all, failed);
+  if (failed) {
+    return Error{Code::denied, fmt::format("cannot make the folder {}: {}; XDG_STATE_HOME says "
+                                           "where state goes",
+                                           name.folder, failed.message())};
+  }
+  const nlohmann::ordered_json note = {{"cwd", name.cwd}, {"line", name.line}, {"tasks", tasks}};
+  const std::string text =
+      note.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  const auto file = TRY(posix_disk().create(name.folder + "/line.json"));
+  return file->write(0, text);
+}
+
+// Unfinished runs of other lines in this folder.
+void mention_others(const RunName& name) {
+  const std::filesystem::path runs = std::filesystem::path(name.folder).parent_path();
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(runs, failed)) {
+    if (entry.path() == name.folder) continue;
+    const auto text = read_input(entry.path().string() + "/line.json", kNoteMax);
+    if (!text.ok()) continue;
+    const auto note = nlohmann::json::parse(text.value(), nullptr, false);
+    if (!note.is_object() || !note.contains("cwd") || note["cwd"] != name.cwd) continue;
+    fmt::print(stderr,
+               "dunlin: another line was not finished in this folder and is kept:\n"
+               "  {}\n"
+               "  The same line goes on with it; `rm -r {}` drops it.\n",
+               note.value("line", ""), entry.path().string());
+  }
+}
+
+Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name, const Gathered& gathered) {
+  SubmitVerb options;
+  options.timeout = verb.timeout;
+  options.retries = verb.retries;
+  options.backoff = verb.backoff;
+  model::Spec spec = TRY(spec_of(options));
+  spec.set_cwd(name.cwd);
+  spec.set_keep_env(true);
+  spec.set_tasks(gathered.tasks);
+  *spec.mutable_command() = gathered.command;
+  *spec.mutable_inputs() = gathered.inputs;
+  return spec;
+}
+
+Result<int> show_commands(const Gathered& gathered, const model::Spec& spec) {
+  for (uint64_t task = 0; task < gathered.tasks; ++task) {
+    const auto values = TRY(values_of(gathered, task));
+    const Expanded expanded = TRY(expand(spec, task, values));
+    TRY(print(shown_command(expanded) + '\n'));
+  }
+  return kExitDone;
+}
+
+int signals_to_stop() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// Until all have ended, or the run is told to stop.
+class RunLoop {
+ public:
+  RunLoop(Runner& runner, RunShow& show, const Halt& halt)
+      : runner_(runner), show_(show), halt_(halt) {}
+
+  Result<void> run(int signals) {
+    const Clock& clock = posix_clock();
+    while (!runner_.complete() && !runner_.gone()) {
+      auto published = TRY(runner_.turn(clock.now() + kTick, signals));
+      TRY(show_.add(std::move(published), runner_.store()));
+      show_.progress(runner_, clock.now(), false);
+      look_at_halt();
+      look_at_signals(signals);
+      if (halted_ == Halt::When::soon && runner_.idle()) runner_.drain();
+    }
+    show_.progress(runner_, clock.now(), true);
+    return show_.end(runner_.store());
+  }
+
+  bool interrupted() const { return signals_ > 0; }
+  bool halted() const { return halted_ != Halt::When::never; }
+
+ private:
+  void look_at_halt() {
+    if (halted()) return;
+    halted_ = should_halt(halt_, runner_.ok(), runner_.failed(), runner_.total());
+    if (halted_ == Halt::When::soon) runner_.start_no_more();
+    if (halted_ == Halt::When::now) runner_.stop();
+  }
+
+  void look_at_signals(int signals) {
+    signalfd_siginfo info{};
+    while (read(signals, &info, sizeof(info)) == sizeof(info)) {
+      const bool gently = info.ssi_signo == SIGTERM && signals_ == 0;
+      ++signals_;
+      gently ? runner_.drain() : runner_.stop();
+    }
+  }
+
+  Runner& runner_;
+  RunShow& show_;
+  const Halt halt_;
+  Halt::When halted_ = Halt::When::never;
+  int signals_ = 0;
+};
+
+void say_failures(const Runner& runner, const RunShow& show) {
+  if (runner.failed() == 0) return;
+  fmt::print(stderr, "dunlin: {} of {} failed\n", runner.failed(),
+             count_of(runner.total(), "task"));
+  for (const std::string& line : show.failures()) fmt::print(stderr, "  {}\n", line);
+}
+
+int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool quiet) {
+  if (!quiet) say_failures(runner, show);
+  if (runner.complete()) return runner.failed() > 0 ? kExitFailed : kExitDone;
+  if (!quiet) {
+    fmt::print(stderr, "dunlin: {} after {} of {}; the same line goes on from there\n",
+               loop.halted() ? "halted" : "interrupted", runner.ok() + runner.failed(),
+               count_of(runner.total(), "task"));
+  }
+  return loop.halted() ? kExitFailed : kExitInterrupted;
+}
+
+Result<int> run_all(const RunVerb& verb, const RunName& name, Gathered& gathered,
+                    const model::Spec& spec) {
+  const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
+  RunShow show(verb, gathered, spec);
+  TRY(show.open());
+  if (verb.fresh) std::filesystem::remove_all(name.folder);
+  TRY(write_note(name, gathered.tasks));
+  if (!verb.quiet) mention_others(name);
+  RunnerOptions options{.folder = name.folder, .slots = verb.slots, .spec = spec};
+  for (const Gathered::Blob& blob : gathered.blobs) {
+    options.blobs.push_back(blob_of_bytes(blob.name, blob.bytes));
+  }
+  if (options.slots == 0) options.slots = std::max(1U, std::thread::hardware_concurrency());
+  const int signals = signals_to_stop();
+  auto opened = Runner::open(std::move(options));
+  if (!opened.ok() && opened.error().code == Code::conflict) {
+    return Error{Code::invalid,
+                 fmt::format("this line was started before with other inputs or options, and was "
+                             "not finished: --fresh starts it over (kept in {})",
+                             name.folder)};
+  }
+  std::unique_ptr<Runner> runner = TRY(std::move(opened));
+  if (runner->earlier() > 0 && !verb.quiet) {
+    fmt::print(stderr, "dunlin: going on: {} of {} had ended before\n", runner->earlier(),
+               count_of(runner->total(), "task"));
+  }
+  RunLoop loop(*runner, show, halt);
+  TRY(loop.run(signals));
+  const int code = finish(loop, *runner, show, verb.quiet);
+  const bool complete = runner->complete();
+  runner.reset();
+  if (complete) {  // All that it held has been shown.
+    std::error_code ignored;
+    std::filesystem::remove_all(name.folder, ignored);
+  }
+  return code;
+}
+
+}  // namespace
+
+Result<int> run(const RunVerb& verb) {
+  if (!verb.sources.words.empty() && verb.sources.words.front().starts_with('-')) {
+    return Error{Code::invalid, fmt::format("there is no option {}: see `dunlin run --help`",
+                                            quote(verb.sources.words.front()))};
+  }
+  if (verb.slots > kSlotsMax) {
+    return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
+  }
+  const RunName name = TRY(name_run(verb));
+  Gathered gathered = TRY(gather(verb.sources, input_blob_name(kRunId, "")));
+  if (gathered.tasks == 0) return kExitDone;
+  const model::Spec spec = TRY(make_spec(verb, name, gathered));
+  TRY(validate_spec(spec));
+  if (verb.dry_run) return show_commands(gathered, spec);
+  return run_all(verb, name, gathered, spec);
+}
+
+void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
+  CLI::App& command = *app.add_subcommand(
+      "run", "Run a command over many inputs on this machine, as in `run CMD ::: A B C`");
+  command.prefix_command();
+  command.footer(
+      "Inputs: ::: VALUES, :::+ linked, :::: FILES, standard input, or --array.\n"
+      "Placeholders: {} {.} {/} {//} {/.} {#} {1} {2.} {name}\n"
+      "Example:\n"
+      "  dunlin run 'gzip -9 {}' ::: *.log\n"
+      "  seq 1000 | dunlin run -j4 ./sim --seed {}\n"
+      "  dunlin run --array 0-999 --bar ./sim {#}\n"
+      "Killed or interrupted, the same line goes on where it was.\n");
+  SourceOptions& sources = verb.sources;
+  command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)");
+  command.add_option("--array", sources.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9");
+  command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
+      ->allow_extra_args(false);
+  command.add_option("--json-lines", sources.json_lines, "A task for each JSON object of a file");
+  command.add_option("--colsep", sources.colsep, "Splits each value into {1} {2} ...");
+  command.add_option("-n,--max-args", sources.max_args, "So many values for each task");
+  command.add_flag("--header", sources.header, "The first value of each source is its name");
+  command.add_flag("--csv", sources.csv, "The lines are CSV");
+  command.add_flag("-0,--null", sources.null, "Values end with NUL bytes, not lines");
+  command.add_flag("-r,--no-run-if-empty", sources.skip_empty, "Skip empty values");
+  command.add_flag("--no-quote", sources.no_quote, "Values are not quoted for the shell");
+  command.add_flag("-k,--keep-order", verb.keep_order, "Show output in the order of the tasks");
+  command.add_flag("--tag", verb.tag, "Each line of output begins with the task's values");
+  command.add_option("--results", verb.results, "Folder for the output of each task");
+  command.add_option("--joblog", verb.joblog, "A line for each task, as GNU parallel writes it");
+  command.add_option("--halt", verb.halt, "soon|now,fail=N (also success=, done=, N%)");
+  command.add_flag("--dry-run", verb.dry_run, "Show the commands, run nothing");
+  command.add_option("--timeout", verb.timeout, "Of each attempt: 90s, 5m, 2h");
+  command.add_option("--retries", verb.retries, "Further tries of a task that fails");
+  command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
+  command.add_flag("--bar", verb.bar, "Show a bar");
+  command.add_flag("--progress", verb.progress, "Show how far it is");
+  command.add_flag("--eta", verb.eta, "Show when it will be done");
+  command.add_flag("--fresh", verb.fresh, "Forget what an earlier start has done");
+  command.add_flag("-q,--quiet", verb.quiet, "Say nothing but what the tasks say");
+  command.callback([&command, &verb, &exit_code] {
+    verb.sources.words = command.remaining();
+    const bool given = !verb.sources.array.empty() || !verb.sources.json_lines.empty();
+    verb.sources.use_stdin = !given;
+    const Result<int> ran = run(verb);
+    exit_code = ran.ok() ? ran.value() : report(ran.error());
+  });
+}
+
+}  // namespace dunlin

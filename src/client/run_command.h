@@ -1,0 +1,38 @@
+// `dunlin run`: GNU parallel's conventions on an embedded durable store. The same line, started
+// again after it was killed, goes on where it was.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/sources.h"
+
+namespace dunlin {
+
+struct RunVerb {
+  SourceOptions sources = {};
+  uint32_t slots = 0;  // 0: as many as there are cores.
+  bool keep_order = false;
+  bool tag = false;
+  std::string results = {};
+  std::string joblog = {};
+  std::string halt = {};
+  bool dry_run = false;
+  std::string timeout = {};
+  uint32_t retries = 0;
+  std::string backoff = {};
+  bool bar = false;
+  bool progress = false;
+  bool eta = false;
+  bool fresh = false;
+  bool quiet = false;
+};
+
+Result<int> run(const RunVerb& verb);
+
+void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code);
+
+}  // namespace dunlin
