@@ -158,7 +158,9 @@ class RunLoop {
  private:
   void look_at_halt() {
     if (halted()) return;
-    halted_ = should_halt(halt_, runner_.ok(), runner_.failed(), runner_.total());
+    // What an earlier start has counted was its reason to halt, not ours.
+    const uint64_t ok = runner_.ok() - (runner_.earlier() - runner_.earlier_failed());
+    halted_ = should_halt(halt_, ok, runner_.failed() - runner_.earlier_failed(), runner_.total());
     if (halted_ == Halt::When::soon) runner_.start_no_more();
     if (halted_ == Halt::When::now) runner_.stop();
   }

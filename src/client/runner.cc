@@ -27,6 +27,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
     runner->ok_ = counts.ok;
     runner->failed_ = counts.failed;
     runner->earlier_ = counts.ok + counts.failed;
+    runner->earlier_failed_ = counts.failed;
   }
   AgentOptions agent;
   agent.worker.id = "run";

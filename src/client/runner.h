@@ -49,6 +49,7 @@ class Runner {
   uint64_t ok() const { return ok_; }
   uint64_t failed() const { return failed_; }
   uint64_t earlier() const { return earlier_; }  // Outcomes of earlier starts.
+  uint64_t earlier_failed() const { return earlier_failed_; }
   uint64_t running() { return agent_->mind().busy(); }
   bool complete() const { return ok_ + failed_ == total_; }
   bool gone() { return agent_->mind().gone(); }
@@ -73,6 +74,7 @@ class Runner {
   uint64_t ok_ = 0;
   uint64_t failed_ = 0;
   uint64_t earlier_ = 0;
+  uint64_t earlier_failed_ = 0;
 };
 
 }  // namespace dunlin

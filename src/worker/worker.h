@@ -98,7 +98,7 @@ class WorkerMind {
 
   std::string describe() const;  // For people who look for a fault.
   size_t holds() const { return held_.size(); }
-  size_t busy() const { return running_.size(); }
+  size_t busy() const { return std::min<size_t>(running_.size(), options_.slots); }
   uint64_t done() const { return done_; }
   uint64_t failed() const { return failed_; }
 

@@ -13,6 +13,7 @@ namespace dunlin {
 namespace {
 
 constexpr double kBufferUs = 10'000;   // Work that waits in the slots' list.
+constexpr double kShortUs = 30'000;    // Only shorter tasks wait there.
 constexpr uint64_t kBufferMax = 1024;  // Tasks for each slot.
 constexpr double kGrabUs = 50;         // A slot takes so much work at once.
 constexpr uint64_t kGrabMax = 64;
@@ -101,7 +102,12 @@ void WorkerMind::plan_ready(Plan& plan) {
 void WorkerMind::start() {
   if (stopping() || no_more_ || unstarted_ == 0) return;
   const double mean = mean_us_ == 0 ? kBufferUs : std::max(mean_us_, 1.0);
-  const auto ahead = static_cast<uint64_t>(std::min(kBufferUs / mean, double{kBufferMax}));
+  // Short tasks wait in front of their slots; one that takes longer would only be in the way when
+  // the worker leaves or the job is cancelled.
+  uint64_t ahead = 0;
+  if (mean_us_ != 0 && mean_us_ <= kShortUs) {
+    ahead = static_cast<uint64_t>(std::clamp(kBufferUs / mean, 1.0, double{kBufferMax}));
+  }
   const uint64_t most = options_.slots * (1 + ahead);
   effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(kGrabUs / mean), 1, kGrabMax);
   std::vector<Held*> order;
