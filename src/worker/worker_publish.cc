@@ -16,7 +16,7 @@ constexpr size_t kDraftBytesMax = 4 << 20;
 constexpr size_t kDraftWritesMax = 4000;
 constexpr size_t kDraftPagesMax = 128;
 constexpr size_t kReplyBytesMax = kValueMax - 1024;
-constexpr Millis kPublishEvery = Millis(2);  // While more outcomes are on their way.
+constexpr Millis kPublishEvery = Millis(20);  // While more outcomes are on their way.
 
 uint32_t worker_number(model::Page& page, const std::string& id) {
   for (int i = page.workers_size() - 1; i >= 0; --i) {

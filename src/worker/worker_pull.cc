@@ -81,7 +81,7 @@ void WorkerMind::pull() {
   if (stopping() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
   const uint64_t have = running_.size() + unstarted_;
   const uint64_t want = target();
-  if (have > want / 2 && have + options_.slots > want) return;
+  if (have >= options_.slots && have > want / 2) return;
   if (routes_.size() == 1) {
     // Who is alone knows when there is something new: no pull needs to wait.
     const bool alone = !options_.queue.empty();
