@@ -1,0 +1,39 @@
+# A run that is killed with -9 at any instant goes on with the same line: each task's outcome is shown
+# once, and what had ended is not run again.
+source "$(dirname "$0")/lib.sh"
+export XDG_STATE_HOME=$work/state
+seq 400 >values
+
+line() { "$DUNLIN" run -j4 'echo {} >>started; sleep 0.01; echo {}' :::: values; }
+kills=0
+until line >>shown 2>>said & pid=$!; [ $kills = 12 ]; do
+  # Some tasks later than the last time, wherever that is.
+  target=$(($(wc -l <started 2>/dev/null || echo 0) + 7 + kills * 5))
+  within 20 bash -c "[ \$(wc -l <started) -ge $target ]" || true
+  kill -9 $pid 2>/dev/null || true
+  wait $pid 2>/dev/null || true
+  kills=$((kills + 1))
+done
+wait $pid
+grep -q "tasks had ended before" said || fail "nothing was kept"
+# What is shown is durable first, so a kill in between may hide it, but never shows it twice.
+same "$(sort shown | uniq -d)" ""
+[ "$(wc -l <shown)" -ge 300 ] || fail "too little was shown: $(wc -l <shown)"
+same "$(sort -nu started | wc -l)" 400
+[ "$(wc -l <started)" -lt 520 ] || fail "too much was run again: $(wc -l <started)"
+same "$(ls state/dunlin/runs)" ""
+
+# Interrupted, it says how to go on; changed inputs and another line are noticed.
+"$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values >part 2>said2 &
+pid=$!
+within 20 bash -c '[ $(wc -l <begun) -ge 3 ]'
+kill -INT $pid
+code=0
+wait $pid || code=$?
+same "$code" 130
+says "$(<said2)" interrupted "the same line goes on"
+echo 401 >>values
+expect 2 "$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values
+says "$err" "other inputs" --fresh
+expect 0 "$DUNLIN" run true ::: 1
+says "$err" "another line was not finished"
