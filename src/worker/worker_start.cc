@@ -21,6 +21,7 @@ constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel 
 constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
 constexpr uint32_t kBackoffDoublings = 16;
 constexpr size_t kWhyMax = 200;
+constexpr uint64_t kUrgentFailures = 10;
 
 bool is_heavy(const model::Requirements& needs) {
   return needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0;
@@ -511,6 +512,8 @@ void WorkerMind::end_task(Ending&& ending) {
   outcome.set_waited_us(static_cast<uint32_t>(
       std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
   if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
+  // Who waits for failures wants to know of the first ones at once.
+  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures) publish_after_ = now_.at;
   PendingOutcome pending;
   pending.outcome = std::move(outcome);
   model::Outcome& kept = pending.outcome;

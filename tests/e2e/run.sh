@@ -24,14 +24,14 @@ same "$(run 'echo {}; echo $DUNLIN_JOB.$DUNLIN_TASK.$DUNLIN_ATTEMPT.$DUNLIN_WORK
 run.0.1.run"
 
 # The folder and the environment are ours; output is whole, in bytes, and never mixed.
-COLOUR=green same "$(COLOUR=green run 'echo $COLOUR $(pwd)' ::: 1)" "green $work"
+same "$(COLOUR=green run 'echo $COLOUR $(pwd) {}' ::: 1)" "green $work 1"
 head -c 300000 /dev/urandom >bytes
 run cat ::: bytes | cmp - bytes
 run -j4 'for i in 1 2 3 4 5; do echo {}; sleep 0.01; done' ::: 1 2 3 4 5 6 | uniq -c >blocks
 same "$(awk '$1 != 5' blocks)" ""
-same "$(run --tag 'echo a; echo b' ::: v)" "v	a
+same "$(run --tag 'echo a; echo b; : {}' ::: v)" "v	a
 v	b"
-run 'echo to-err >&2' ::: 1 2>err.txt
+run 'echo to-err >&2; : {}' ::: 1 2>err.txt
 same "$(<err.txt)" to-err
 
 # Failures: exit code, reasons, retries, time limits.
@@ -39,8 +39,8 @@ expect 1 "$DUNLIN" run 'exit {}' ::: 0 3
 says "$err" "1 of 2 tasks failed" "exit 3: exit code 3"
 expect 1 "$DUNLIN" run no-such-program ::: 1
 says "$err" no-such-program
-same "$(run --retries 2 'echo try $DUNLIN_ATTEMPT; [ $DUNLIN_ATTEMPT = 3 ]' ::: 1)" "try 3"
-expect 1 "$DUNLIN" run --timeout 200ms 'sleep 600' ::: 1
+same "$(run --retries 2 'echo try $DUNLIN_ATTEMPT {}; [ $DUNLIN_ATTEMPT = 3 ]' ::: 1)" "try 3 1"
+expect 1 "$DUNLIN" run --timeout 200ms 'sleep 600; : {}' ::: 1
 says "$err" "1 of 1 task failed"
 
 # Joblog, results, halt.
@@ -51,7 +51,7 @@ same "$(tail -n +2 log | cut -f 1,7,8,9 | sort)" "1	0	0	echo out p; echo err p >
 same "$(cat res/1/q/stdout res/1/q/stderr res/1/q/seq)" "out q
 err q
 2"
-expect 1 "$DUNLIN" run -j1 --halt now,fail=1 'echo {} >>ran; [ {} != 2 ]' ::: 1 2 3 4 5 6 7 8 9 10 11 12
+expect 1 "$DUNLIN" run -j1 --halt now,fail=1 'echo {} >>ran; sleep 0.02; [ {} != 2 ]' ::: 1 2 3 4 5 6 7 8 9 10 11 12
 says "$err" "halted" "the same line goes on"
 [ "$(wc -l <ran)" -lt 12 ] || fail "it did not halt"
 expect 0 "$DUNLIN" run --progress true ::: 1 2 3

@@ -3,10 +3,11 @@
 source "$(dirname "$0")/lib.sh"
 export XDG_STATE_HOME=$work/state
 seq 400 >values
+: >started
 
 line() { "$DUNLIN" run -j4 'echo {} >>started; sleep 0.01; echo {}' :::: values; }
 kills=0
-until line >>shown 2>>said & pid=$!; [ $kills = 12 ]; do
+until line >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
   # Some tasks later than the last time, wherever that is.
   target=$(($(wc -l <started 2>/dev/null || echo 0) + 7 + kills * 5))
   within 20 bash -c "[ \$(wc -l <started) -ge $target ]" || true
