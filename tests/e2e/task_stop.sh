@@ -41,8 +41,8 @@ submit -- true
 ends_as done "$job"
 same "$(wc -l <started | tr -d ' ')" 2
 
-# What is left after a task that ended by itself is killed, too.
-submit -- 'setsid sleep 1005 & echo bye'
+# What is left after a task that ended by itself is killed, too, even if it has just begun.
+submit --array 0-99 -- 'setsid sleep 1005 & test {#} -lt 50 || setsid sleep 1006 &'
 ends_as done "$job"
 none_of "$job" || fail "left by the task: $(of_job "$job")"
 
