@@ -79,7 +79,10 @@ Result<void> ResultPrinter::add_json(const TaskResult& result) {
   object["exit"] = outcome.exit();
   if (outcome.signal() != 0) object["signal"] = outcome.signal();
   object["attempt"] = outcome.attempt();
-  if (outcome.state() != model::STATE_OK) object["why"] = why_of(outcome);
+  // One that is ok may have a reason, too: its cleanup failed, or its output could not be stored.
+  if (outcome.state() != model::STATE_OK || !outcome.why().empty()) {
+    object["why"] = why_of(outcome);
+  }
   for (const auto& [name, which, output] :
        {std::tuple("stdout", "out", &outcome.out()), std::tuple("stderr", "err", &outcome.err())}) {
     const std::string key = name;

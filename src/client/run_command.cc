@@ -101,7 +101,8 @@ void mention_others(const RunName& name) {
   }
 }
 
-Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name, const Gathered& gathered) {
+// All but the command and its inputs.
+Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name) {
   SubmitVerb options;
   options.timeout = verb.timeout;
   options.retries = verb.retries;
@@ -109,9 +110,6 @@ Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name, const Ga
   model::Spec spec = TRY(spec_of(options));
   spec.set_cwd(name.cwd);
   spec.set_keep_env(true);
-  spec.set_tasks(gathered.tasks);
-  *spec.mutable_command() = gathered.command;
-  *spec.mutable_inputs() = gathered.inputs;
   return spec;
 }
 
@@ -199,9 +197,8 @@ int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool 
   return loop.halted() ? kExitFailed : kExitInterrupted;
 }
 
-Result<int> run_all(const RunVerb& verb, const RunName& name, Gathered& gathered,
-                    const model::Spec& spec) {
-  const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
+Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
+                    const model::Spec& spec, const Halt& halt) {
   RunShow show(verb, gathered, spec);
   TRY(show.open());
   if (verb.fresh) std::filesystem::remove_all(name.folder);
@@ -248,12 +245,16 @@ Result<int> run(const RunVerb& verb) {
     return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
   }
   const RunName name = TRY(name_run(verb));
-  Gathered gathered = TRY(gather(verb.sources, input_blob_name(kRunId, "")));
+  const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
+  model::Spec spec = TRY(make_spec(verb, name));
+  const Gathered gathered = TRY(gather(verb.sources, input_blob_name(kRunId, "")));
   if (gathered.tasks == 0) return kExitDone;
-  const model::Spec spec = TRY(make_spec(verb, name, gathered));
+  spec.set_tasks(gathered.tasks);
+  *spec.mutable_command() = gathered.command;
+  *spec.mutable_inputs() = gathered.inputs;
   TRY(validate_spec(spec));
   if (verb.dry_run) return show_commands(gathered, spec);
-  return run_all(verb, name, gathered, spec);
+  return run_all(verb, name, gathered, spec, halt);
 }
 
 void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {

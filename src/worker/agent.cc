@@ -12,7 +12,7 @@
 namespace dunlin {
 namespace {
 
-constexpr int kUploadTries = 10;
+constexpr int kUploadTries = 100;  // Of some seconds each, while the hub is away.
 
 void watch(int epoll, int descriptor) {
   epoll_event event{};

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kEnvironmentMax = 4 << 20;
 constexpr int kRoundsMax = 200;  // Of killing: each may orphan the next generation.
 constexpr int kDeathMs = 1000;
+constexpr int kUnclearMax = 20;  // Rounds of a millisecond.
 
 std::string read_whole(const std::string& path, size_t max) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -52,13 +53,18 @@ std::optional<Stat> read_stat(pid_t pid) {
   return stat;
 }
 
-bool has_marks(pid_t pid, const std::vector<std::string>& marks) {
-  if (marks.empty()) return false;
+enum class Marked { no, yes, unclear };
+
+// In the middle of an exec a process has no environment for a moment.
+Marked is_marked(pid_t pid, const std::vector<std::string>& marks) {
+  if (marks.empty()) return Marked::no;
   std::string text(1, '\0');
   text += read_whole(fmt::format("/proc/{}/environ", pid), kEnvironmentMax);
-  return std::all_of(marks.begin(), marks.end(), [&](const std::string& mark) {
+  if (text.size() == 1) return Marked::unclear;
+  const bool all = std::all_of(marks.begin(), marks.end(), [&](const std::string& mark) {
     return text.find('\0' + mark + '\0') != std::string::npos;
   });
+  return all ? Marked::yes : Marked::no;
 }
 
 // Waits, but not forever: a process may hang in the kernel.
@@ -104,23 +110,34 @@ std::vector<pid_t> Orphans::adopted() const {
 }
 
 void Orphans::end(pid_t session, const std::vector<std::string>& marks) {
+  int unclear = 0;
   for (int round = 0; round < kRoundsMax; ++round) {
     if (adopted().empty()) return;
-    const std::lock_guard lock(mutex_);
-    bool found = false;
-    for (const pid_t pid : adopted()) {
-      const std::optional<Stat> stat = read_stat(pid);
-      if (!stat || stat->session == own_session_) continue;
-      if (stat->state != 'Z') {
-        if (stat->session != session && !has_marks(pid, marks)) continue;
-        kill(pid, SIGKILL);
-        await_death(pid);
-        found = true;
-      }
-      waitpid(pid, nullptr, WNOHANG);
-    }
-    if (!found) return;
+    const Ended ended = end_some(session, marks);
+    if (ended == Ended::none) return;
+    if (ended == Ended::some) continue;
+    if (++unclear > kUnclearMax) return;
+    poll(nullptr, 0, 1);
   }
+}
+
+Orphans::Ended Orphans::end_some(pid_t session, const std::vector<std::string>& marks) {
+  const std::lock_guard lock(mutex_);
+  Ended ended = Ended::none;
+  for (const pid_t pid : adopted()) {
+    const std::optional<Stat> stat = read_stat(pid);
+    if (!stat || stat->session == own_session_) continue;
+    if (stat->state != 'Z') {
+      const Marked marked = stat->session == session ? Marked::yes : is_marked(pid, marks);
+      if (marked == Marked::unclear && ended == Ended::none) ended = Ended::unclear;
+      if (marked != Marked::yes) continue;
+      kill(pid, SIGKILL);
+      await_death(pid);
+      ended = Ended::some;
+    }
+    waitpid(pid, nullptr, WNOHANG);
+  }
+  return ended;
 }
 
 // A child of our own session was started by somebody else here, who will wait for it. Tasks have

@@ -29,7 +29,10 @@ class Orphans {
   void reap();
 
  private:
+  enum class Ended { none, some, unclear };
+
   std::vector<pid_t> adopted() const;
+  Ended end_some(pid_t session, const std::vector<std::string>& marks);
 
   int children_ = -1;
   pid_t own_session_ = 0;

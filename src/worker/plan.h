@@ -67,6 +67,7 @@ struct Plan {
   uint64_t held = 0;            // Ranges of it that we hold.
   uint64_t busy = 0;            // Requests under way that will touch it.
   std::optional<Instant> keep;  // Slots may still read the spec until then.
+  double mean_us = 0;           // Of its last tasks' times; 0: not known yet.
 
   absl::btree_map<uint64_t, PageView> pages;
 

@@ -235,8 +235,10 @@ void WorkerMind::say_goodbye() {
     gone_ = true;
     return;
   }
-  commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}},
-         [this](Answer&&) { gone_ = true; });
+  commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
+    // A pull that still waited may have brought something meanwhile: that is given back first.
+    goodbye_ = gone_ = held_.empty();
+  });
 }
 
 }  // namespace dunlin

@@ -138,6 +138,7 @@ class WorkerMind {
     uint64_t task = 0;
     std::vector<uint32_t> gpus;
     bool doubtful = false;  // It took two workers with it.
+    Instant since = {};     // When it was handed to the slots.
   };
   struct Uploading {
     Ending ending;
@@ -193,6 +194,7 @@ class WorkerMind {
 
   // worker_pull.cc: routes, pulling, splitting, giving back.
   void scan_routes(std::string after);
+  void plan_scan();
   void add_route(const Row& row);
   bool satisfies(const model::Requirements& needs) const;
   void pull();
@@ -239,7 +241,9 @@ class WorkerMind {
   bool again(Held& held, uint64_t task, const model::Outcome& outcome);
   void end_task(Ending&& ending);
   void release_amounts(const Plan& plan, const Running& running);
-  void measure(const model::Outcome& outcome);
+  void measure(Plan& plan, const model::Outcome& outcome);
+  void measure_running();
+  double pace_of(const Plan& plan) const;
 
   // worker_publish.cc: pages, and the end of ranges.
   void mark_dirty(Plan& plan, uint64_t page);
@@ -297,8 +301,10 @@ class WorkerMind {
 
   std::vector<RouteView> routes_;   // Those that we satisfy: larger priority first.
   std::vector<RouteView> scanned_;  // The next `routes_`.
+  Instant scanned_at_;
   size_t turn_ = 0;
   std::set<std::string> pulling_;  // Queues with a pull under way.
+  bool asking_ = false;            // One of them does not wait.
   size_t tried_ = 0;               // Routes that had nothing, in this round.
   uint64_t pull_max_ = 1;
   bool nothing_there_ = false;  // The last pull said so; nothing was pushed since.

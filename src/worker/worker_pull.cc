@@ -58,7 +58,17 @@ void WorkerMind::scan_routes(std::string after) {
     if (options_.idle_exit > Millis(0) && now_.at - idle_since_ >= options_.idle_exit) {
       return drain(now_);
     }
-    later(held_.empty() ? kScanIdle : kScanBusy, [this] { scan_routes(""); });
+    scanned_at_ = now_.at;
+    plan_scan();
+  });
+}
+
+// Who has something to do need not look often. Who has not may have just finished it.
+void WorkerMind::plan_scan() {
+  later(kScanIdle, [this] {
+    const bool busy = running_.size() + unstarted_ >= options_.slots;
+    if (busy && now_.at - scanned_at_ < kScanBusy) return plan_scan();
+    scan_routes("");
   });
 }
 
@@ -90,8 +100,8 @@ void WorkerMind::pull() {
     }
     return;
   }
-  if (tried_ < routes_.size()) {
-    if (!pulling_.empty()) return;
+  for (; tried_ < routes_.size(); ++tried_) {
+    if (asking_) return;
     // Routes of the same priority take turns; the first of them changes with each success.
     const RouteView& view = routes_[tried_];
     const auto same =
@@ -99,8 +109,8 @@ void WorkerMind::pull() {
                                  [](const RouteView& other) { return other.route.priority(); });
     const auto first = static_cast<size_t>(same.begin() - routes_.begin());
     const size_t turn = first + (tried_ - first + turn_) % same.size();
-    pull_from(routes_[turn].queue, Millis(0));
-    return;
+    // Where a pull waits there is nothing, or it is on its way.
+    if (!pulling_.contains(routes_[turn].queue)) return pull_from(routes_[turn].queue, Millis(0));
   }
   for (const RouteView& view : routes_) {
     if (pulling_.size() >= kWaitingMax) break;
@@ -110,9 +120,11 @@ void WorkerMind::pull() {
 
 void WorkerMind::pull_from(const std::string& queue, Millis wait) {
   pulling_.insert(queue);
+  if (wait == Millis(0)) asking_ = true;
   ask(Pull{queue, pull_max_, options_.hold, wait},
       [this, queue, asked = now_.at, wait](Answer&& answer) {
         pulling_.erase(queue);
+        if (wait == Millis(0)) asking_ = false;
         auto* found = std::get_if<Deliveries>(&answer);
         if (found == nullptr || found->deliveries.empty()) {
           ++tried_;
@@ -305,13 +317,16 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
 void WorkerMind::share_with_hungry() {
   later(kShareEvery, [this] { share_with_hungry(); });
   if (held_.empty() || stopping()) return;
+  measure_running();
+  const bool slow = mean_us_ > kLongUs;  // Then even one task is worth another worker's while.
+  const uint64_t least = slow ? 1 : 2;
   const Held* most = nullptr;
   for (const auto& [id, held] : held_) {
-    if (!held.adopted || held.splitting || held.isolate || held.last - held.next < 2) continue;
+    if (!held.adopted || held.splitting || held.isolate || held.last - held.next < least) continue;
     if (most == nullptr || held.last - held.next > most->last - most->next) most = &held;
   }
   const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
-  ask(AskDepth{queue}, [this, queue, id = most != nullptr ? most->id : 0](Answer&& answer) {
+  ask(AskDepth{queue}, [this, queue, least, id = most != nullptr ? most->id : 0](Answer&& answer) {
     const auto* depth = std::get_if<Depth>(&answer);
     if (depth == nullptr) return;
     const auto view = std::ranges::find(routes_, queue, &RouteView::queue);
@@ -321,7 +336,7 @@ void WorkerMind::share_with_hungry() {
     if (!options_.queue.empty()) return;  // There is nobody else.
     const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
     if (mean_us_ == 0 || time_us / options_.slots < kHungryUs) return;
-    if (held->last - held->next >= 2 && !in_doubt(*held))
+    if (held->last - held->next >= least && !in_doubt(*held))
       shorten(*held, held->next + (held->last - held->next) / 2);
   });
 }

@@ -102,15 +102,14 @@ void WorkerMind::plan_ready(Plan& plan) {
 // Keeps the slots' list filled: by age, and larger priority first.
 void WorkerMind::start() {
   if (stopping() || no_more_ || unstarted_ == 0) return;
-  const double mean = mean_us_ == 0 ? kBufferUs : std::max(mean_us_, 1.0);
-  // Short tasks wait in front of their slots; one that takes longer would only be in the way when
-  // the worker leaves or the job is cancelled.
-  uint64_t ahead = 0;
-  if (mean_us_ != 0 && mean_us_ <= kShortUs) {
-    ahead = static_cast<uint64_t>(std::clamp(kBufferUs / mean, 1.0, double{kBufferMax}));
-  }
-  const uint64_t most = options_.slots * (1 + ahead);
-  effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(kGrabUs / mean), 1, kGrabMax);
+  // Tasks in the slots' list are out of others' reach, so only short ones wait there, and none of
+  // unknown length.
+  const auto most_of = [this](double pace) {
+    const bool wait = pace > 0 && pace <= kShortUs;
+    const double ahead = wait ? std::clamp(kBufferUs / pace, 1.0, double{kBufferMax}) : 0;
+    return options_.slots * (1 + static_cast<uint64_t>(ahead));
+  };
+  const uint64_t most = most_of(std::max(mean_us_, 1.0));
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
     if (held.adopted && held.next < held.last && held.plan->ready && !held.plan->ended &&
@@ -126,10 +125,21 @@ void WorkerMind::start() {
       isolate(*held);
       continue;
     }
+    const double pace = pace_of(*held->plan);
     const uint64_t taken = running_.size() + claiming_;
-    if (taken >= most) break;
-    start_from(*held, most - taken);
+    if (taken >= most_of(pace)) continue;
+    const double grab = pace == 0 ? 1 : kGrabUs / pace;
+    effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(grab), 1, kGrabMax);
+    start_from(*held, most_of(pace) - taken);
   }
+}
+
+// How long a task of this job takes; 0: not known. What runs inside the worker is taken for like
+// the rest; programs may be anything.
+double WorkerMind::pace_of(const Plan& plan) const {
+  const model::Command& command = plan.spec.command();
+  const bool inside = !command.builtin().empty() || !command.function().empty();
+  return plan.mean_us == 0 && inside ? mean_us_ : plan.mean_us;
 }
 
 bool WorkerMind::fits(const Held& held) const {
@@ -328,7 +338,7 @@ void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& va
                         .attempt = held.attempt,
                         .values = std::move(values),
                         .stdin_bytes = plan.stdin_bytes.value_or("")};
-  Running running{held.id, task, {}};
+  Running running{.held = held.id, .task = task, .gpus = {}, .since = now_.at};
   for (uint32_t i = 0; i < needs.gpus(); ++i) {
     running.gpus.push_back(*gpus_free_.begin());
     gpus_free_.erase(gpus_free_.begin());
@@ -506,7 +516,7 @@ void WorkerMind::end_task(Ending&& ending) {
   Held& held = held_.at(running.held);
   release_amounts(*held.plan, running);
   model::Outcome& outcome = ending.outcome;
-  measure(outcome);
+  measure(*held.plan, outcome);
   outcome.set_attempt(held.attempt);
   outcome.set_received_us(held.received_us);
   outcome.set_waited_us(static_cast<uint32_t>(
@@ -552,9 +562,21 @@ bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome)
   return true;
 }
 
-void WorkerMind::measure(const model::Outcome& outcome) {
-  const double weight = mean_us_ == 0 ? 1 : 0.05;
-  mean_us_ += weight * (static_cast<double>(std::max<uint64_t>(outcome.ran_us(), 1)) - mean_us_);
+void WorkerMind::measure(Plan& plan, const model::Outcome& outcome) {
+  const double took_us = static_cast<double>(std::max<uint64_t>(outcome.ran_us(), 1));
+  for (double* mean_us : {&mean_us_, &plan.mean_us}) {
+    const double weight = *mean_us == 0 ? 1 : 0.05;
+    *mean_us += weight * (took_us - *mean_us);
+  }
+}
+
+// If no slot has taken anything for a while, tasks take that long at least.
+void WorkerMind::measure_running() {
+  if (running_.size() < options_.slots) return;
+  Instant last = running_.begin()->second.since;
+  for (const auto& [ticket, running] : running_) last = std::max(last, running.since);
+  const std::chrono::duration<double, std::micro> since = now_.at - last;
+  mean_us_ = std::max(mean_us_, since.count());
 }
 
 }  // namespace dunlin

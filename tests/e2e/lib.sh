@@ -1,16 +1,18 @@
-# Sourced by every test: a folder of its own, a hub of its own, and what to expect of a command.
+# Sourced by every test: a folder of its own, a hub and workers of its own, and what to expect of a
+# command.
 set -euo pipefail
 : "${DUNLIN:?names the dunlin program to test}"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/dunlin-e2e-XXXXXX")
 cd "$work"
-unset DUNLIN_AT DUNLIN_TOKEN_FILE DUNLIN_DATA DUNLIN_LISTEN
+unset DUNLIN_AT DUNLIN_TOKEN_FILE DUNLIN_DATA DUNLIN_LISTEN DUNLIN_ALLOW_ROOT
+export XDG_STATE_HOME=$work/state
 started=()
 mounted=
 
 clean_up() {
   local code=$?
-  if [ "$code" != 0 ] && [ "$code" != 77 ] && [ -s hub.log ]; then sed 's/^/hub: /' hub.log >&2; fi
+  if [ "$code" != 0 ] && [ "$code" != 77 ]; then tail -n 40 ./*.log >&2 2>/dev/null || true; fi
   for pid in ${started[@]+"${started[@]}"}; do
     kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
   done
@@ -108,3 +110,41 @@ waiter_got() {
   wait "$waiter" || fail "the waiting client ended with $?: $(<waiter.err)"
   same "$(tail -n 1 waiter.out)" "$1"
 }
+
+# start_worker NAME OPTIONS...: with its folder in ./NAME.folder and its log in ./NAME.log. Returns when
+# it has begun. Sets $worker (pid).
+start_worker() {
+  local name=$1
+  shift
+  rm -f "$name.out"
+  "$DUNLIN" worker --allow-root --name "$name" --folder "$work/$name.folder" "$@" >"$name.out" \
+    2>>"$name.log" &
+  worker=$!
+  started+=("$worker")
+  wait_for "$name.out" "worker $name"
+}
+
+# stop_worker [PID]: asks it to leave, and waits until it has.
+stop_worker() {
+  kill -TERM "${1:-$worker}"
+  wait "${1:-$worker}" || fail "the worker ended with $?"
+}
+
+kill_worker() {
+  kill -9 "${1:-$worker}"
+  wait "${1:-$worker}" 2>/dev/null || true
+}
+
+# submit OPTIONS...: sets $job.
+submit() { job=$("$DUNLIN" submit --quiet "$@") || fail "not submitted: $*"; }
+
+# ends_as STATE JOB: when the job has ended, that is its state.
+ends_as() {
+  "$DUNLIN" wait "$2" --timeout 60s >/dev/null 2>.wait || true
+  local state
+  state=$("$DUNLIN" status "$2" --quiet)
+  [ "$state" = "$1" ] || fail "job $2 is $state, not $1: $("$DUNLIN" status "$2")"
+}
+
+# of JOB TASK FIELD: from its result, as plain text.
+of() { "$DUNLIN" results "$1" --task "$2" --json | jq -r ".$3"; }

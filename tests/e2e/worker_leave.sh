@@ -1,0 +1,56 @@
+# A worker that is asked to leave: it finishes what runs and gives back the rest; asked twice, it gives
+# back all.
+source "$(dirname "$0")/lib.sh"
+start_hub
+mkfifo begun gate
+
+# One SIGTERM: the task that runs is finished here, the others elsewhere, all as first attempts.
+start_worker w1 --slots 1
+first=$worker
+submit --name many --array 0-9 -- "test {#} != 0 && exit; echo >$work/begun; read line <$work/gate"
+read -r -t 20 <begun || fail "it did not begin"
+kill -TERM "$worker"
+wait_for w1.log "leaving"
+start_worker w2 --slots 1
+within 20 eval '[ "$("$DUNLIN" status many --json | jq .ok)" = 9 ]'
+says "$("$DUNLIN" pool)" w1 w2
+echo >gate
+ends_as done many
+wait "$first" || fail "w1 ended with $?"
+same "$(of many 0 worker)" w1
+same "$("$DUNLIN" results many --json | jq -r 'select(.task > 0) | .worker' | sort -u)" w2
+same "$("$DUNLIN" results many --json | jq -r .attempt | sort -u)" 1
+same "$("$DUNLIN" pool --quiet)" w2
+[ -z "$(ls w1.folder)" ] || fail "w1 left files"
+
+# Two: what runs is stopped, given back and run elsewhere as a larger attempt, without a wait for a
+# lease. It is not the task's failure.
+submit --name moved -- "echo \$DUNLIN_ATTEMPT >>$work/moved; test \$DUNLIN_ATTEMPT -gt 1 && exit
+  trap '' TERM; echo >$work/begun; sleep 1000 & wait"
+read -r -t 20 <begun || fail "it did not begin"
+kill -TERM "$worker"
+wait_for w2.log "leaving:"
+kill -TERM "$worker"
+wait "$worker" || fail "w2 ended with $?"
+grep -lzs "^DUNLIN_JOB=$job\$" /proc/[0-9]*/environ && fail "its task goes on"
+start_worker w3 --slots 1
+ends_as done moved
+same "$(wc -l <moved | tr -d ' ')" 2
+same "$(of moved 0 '|[.worker,.state]|tojson')" '["w3","ok"]'
+same "$(of moved 0 attempt)" "$(tail -n 1 moved)"
+
+# At most once: stopped is lost.
+submit --name once --at-most-once -- "echo >$work/begun; exec sleep 1000"
+read -r -t 20 <begun || fail "it did not begin"
+kill -TERM "$worker"
+wait_for w3.log "leaving:"
+kill -TERM "$worker"
+wait "$worker" || fail "w3 ended with $?"
+ends_as failed once
+same "$(of once 0 state)" lost
+
+# Nothing to do for a while: it leaves by itself.
+start_worker w4 --idle-exit 200ms
+timeout 20 tail --pid="$worker" -f /dev/null || fail "it did not leave"
+wait "$worker" || fail "w4 ended with $?"
+same "$("$DUNLIN" pool --quiet)" ""
