@@ -198,6 +198,7 @@ class WorkerMind {
   void add_route(const Row& row);
   bool satisfies(const model::Requirements& needs) const;
   void pull();
+  Millis patience() const;
   void pull_from(const std::string& queue, Millis wait);
   void pulled(const std::string& queue, std::vector<Delivery>&& deliveries, Instant valid_until);
   uint64_t hold(const std::string& queue, Delivery&& delivery, Instant valid_until);

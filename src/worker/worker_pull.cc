@@ -16,6 +16,7 @@ constexpr Millis kScanIdle = Millis(500);
 constexpr Millis kScanBusy = std::chrono::seconds(5);
 constexpr Millis kShareEvery = Millis(250);
 constexpr Millis kPullWait = std::chrono::seconds(10);
+constexpr Millis kDoubtWait = Millis(50);
 constexpr size_t kWaitingMax = 32;                        // Pulls that wait, each at another route.
 constexpr size_t kHeldMax = 4096;                         // Ranges.
 constexpr uint64_t kShareMax = 1U << 15U;                 // Tasks of one range.
@@ -85,6 +86,9 @@ bool WorkerMind::satisfies(const model::Requirements& needs) const {
       needs.tags(), [this](const std::string& tag) { return options_.tags.contains(tag); });
 }
 
+// A pull that waits for longer would bring leases that are half over.
+Millis WorkerMind::patience() const { return std::min(kPullWait, options_.hold / 2); }
+
 // With one route a pull waits there. With several, each is asked in turn, by priority; only when
 // none has anything do pulls wait, at all of them.
 void WorkerMind::pull() {
@@ -96,7 +100,7 @@ void WorkerMind::pull() {
     // Who is alone knows when there is something new: no pull needs to wait.
     const bool alone = !options_.queue.empty();
     if (pulling_.empty() && !(alone && nothing_there_)) {
-      pull_from(routes_.front().queue, alone ? Millis(0) : kPullWait);
+      pull_from(routes_.front().queue, alone ? Millis(0) : patience());
     }
     return;
   }
@@ -114,7 +118,7 @@ void WorkerMind::pull() {
   }
   for (const RouteView& view : routes_) {
     if (pulling_.size() >= kWaitingMax) break;
-    if (!pulling_.contains(view.queue)) pull_from(view.queue, kPullWait);
+    if (!pulling_.contains(view.queue)) pull_from(view.queue, patience());
   }
 }
 
@@ -122,7 +126,7 @@ void WorkerMind::pull_from(const std::string& queue, Millis wait) {
   pulling_.insert(queue);
   if (wait == Millis(0)) asking_ = true;
   ask(Pull{queue, pull_max_, options_.hold, wait},
-      [this, queue, asked = now_.at, wait](Answer&& answer) {
+      [this, queue, wait, asked = now_.at](Answer&& answer) {
         pulling_.erase(queue);
         if (wait == Millis(0)) asking_ = false;
         auto* found = std::get_if<Deliveries>(&answer);
@@ -136,9 +140,8 @@ void WorkerMind::pull_from(const std::string& queue, Millis wait) {
         }
         tried_ = 0;
         ++turn_;
-        // What was handed out later than asked is held for longer, but that we cannot know.
-        pulled(queue, std::move(found->deliveries),
-               (wait > Millis(0) ? now_.at : asked) + options_.hold);
+        // It may have been handed out right after we asked: that is when the lease began, at worst.
+        pulled(queue, std::move(found->deliveries), asked + options_.hold);
       });
 }
 
@@ -209,6 +212,11 @@ void WorkerMind::read_split(uint64_t id) {
     Held* range = find(id);
     const auto* rows = std::get_if<Rows>(&answer);
     if (range == nullptr || rows == nullptr || rows->rows.empty()) return;
+    if (in_doubt(*range)) {  // We slept. If it is not ours any more, the row may be gone, too.
+      return later(kDoubtWait, [this, id] {
+        if (find(id) != nullptr) read_split(id);
+      });
+    }
     range->split_version = rows->rows[0].version;
     if (range->split_version != 0) {
       const auto last = parse_number("the end of a range", rows->rows[0].value);
