@@ -96,8 +96,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
       // If somebody else holds the message by now, we conflict. Who gets the message of a single
       // task again must find nothing in it.
       const uint64_t last = held.range.alone() ? held.first : held.last;
-      draft.fences.try_emplace(held.id, Put{std::string(kSplits), held.lease.id,
-                                            std::to_string(last), held.split_version});
+      draft.fences.try_emplace(held.id, split_of(held, last));
     }
     draft.moves.push_back(std::move(move));
   }
@@ -203,7 +202,9 @@ void WorkerMind::draft_finishes(Draft& draft) {
     leases[held.queue].push_back(held.lease);
     // A row stands once in a commit; the finish is fence enough, and more than that.
     draft.fences.erase(held.id);
-    if (held.split_version != 0) {
+    // If others held it before us, the row stays: a split of theirs that is still on its way must
+    // find that it comes too late.
+    if (held.split_version != 0 && held.again == 0) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
@@ -361,9 +362,7 @@ void WorkerMind::collided(Draft&& draft) {
     ask(std::move(get), [this, list](Answer&& answer) {
       const auto* rows = std::get_if<Rows>(&answer);
       for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
-        const auto held = by_lease_.find(list[i].token);
-        if (held == by_lease_.end()) continue;
-        held_.at(held->second).split_version = rows->rows[i].version;
+        if (Held* held = find(list[i])) held->split_version = rows->rows[i].version;
       }
       recovered();
     });
