@@ -204,6 +204,7 @@ class WorkerMind {
   void read_split(uint64_t id);
   void fence(Held& held);
   static Put split_of(const Held& held, uint64_t last);
+  void forget_pages(const Held& held);
   void adopt(Held& held);
   uint64_t share_of(const Held& held) const;
   void shorten(Held& held, uint64_t last);

@@ -395,7 +395,7 @@ void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> th
 void WorkerMind::page_read(Plan& plan, uint64_t number, Row&& row) {
   PageView& view = plan.pages[number];
   view.asked = false;
-  view.known = true;
+  view.known = !std::exchange(view.outdated, false);
   view.version = row.version;
   view.page.Clear();
   if (row.version != 0 && !view.page.ParseFromString(row.value)) {

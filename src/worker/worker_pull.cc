@@ -249,6 +249,16 @@ void WorkerMind::fence(Held& held) {
   });
 }
 
+// What we knew of the pages of a range may be older than the range.
+void WorkerMind::forget_pages(const Held& held) {
+  auto& pages = held.plan->pages;
+  for (auto at = pages.lower_bound(page_of(held.first)); at != pages.end(); ++at) {
+    if (at->first * kPageTasks >= held.last) break;
+    at->second.known = false;
+    at->second.outdated = at->second.asked;
+  }
+}
+
 // From here on its tasks may be started.
 void WorkerMind::adopt(Held& held) {
   if (held.plan->ended) {
@@ -265,6 +275,7 @@ void WorkerMind::adopt(Held& held) {
     });
     return;
   }
+  if (held.seen) forget_pages(held);
   held.resting = false;
   held.adopted = true;
   unstarted_ += held.last - held.next;

@@ -50,7 +50,7 @@ same "$("$DUNLIN" store blob list --quiet)" ""
 
 # Tasks that cannot be started say so, and do not stop others.
 start_worker w1 --slots 2
-submit --lines <(printf '/no/such/program\n/etc/passwd\n/bin/true\n') --retries 1 -- {}
+submit --lines <(printf '/no/such/program\n/etc/passwd\n/bin/true\n') --retries 1 -- {} x
 ends_as failed "$job"
 same "$("$DUNLIN" results "$job" --json | jq -r .state | tr '\n' ,)" refused,refused,ok,
 for job in nobody 0000; do
