@@ -200,11 +200,12 @@ void WorkerMind::draft_finishes(Draft& draft) {
     held.finishing = true;
     draft.finished.push_back(held.id);
     leases[held.queue].push_back(held.lease);
-    // A row stands once in a commit; the finish is fence enough, and more than that.
-    draft.fences.erase(held.id);
-    // If others held it before us, the row stays: a split of theirs that is still on its way must
-    // find that it comes too late.
-    if (held.split_version != 0 && held.again == 0) {
+    // A finish does not tell whether somebody else has finished the message long ago, so what moves
+    // on needs its fence: the split's row is as we left it. If others held the message before us it
+    // stays there, for a split or a move of theirs that is still on its way.
+    if (held.again > 0) return;
+    const bool fenced = draft.fences.erase(held.id) > 0;
+    if (fenced || held.split_version != 0) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
