@@ -215,6 +215,11 @@ Answer TaskWorld::apply(const Request& request) {
       if (put != nullptr && put->table == kPages) ledger_.page_written(put->key, put->value);
     }
   }
+  if (const auto* pulled = std::get_if<Deliveries>(&answer)) {
+    for (const Delivery& one : pulled->deliveries) {
+      if (one.attempt > 1) ledger_.redelivered(one.lease.id);
+    }
+  }
   hash_ = hash_ * 31 + answer.index() + request.index() * 7;
   return answer;
 }

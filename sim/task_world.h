@@ -44,6 +44,7 @@ class TaskLedger {
   void started(const std::string& job, uint64_t task, uint32_t attempt);
   void page_written(const std::string& key, const std::string& value);
   uint64_t starts(const std::string& job, uint64_t task) const;
+  void redelivered(const std::string& message) { redelivered_.insert(message); }
   // After everything has ended.
   void check(CallStore& store);
 
@@ -54,6 +55,7 @@ class TaskLedger {
   const std::vector<SimJob>& jobs_;
   std::map<std::pair<std::string, uint64_t>, std::set<uint32_t>> starts_;
   std::map<std::pair<std::string, uint64_t>, uint32_t> outcomes_;  // The attempt that won.
+  std::set<std::string> redelivered_;                              // Messages.
 };
 
 struct TaskFaults {

@@ -11,7 +11,8 @@
 //   pages   JOB/PAGE                 Page: the outcomes of 256 tasks, THE commit point
 //   nodes   JOB/LEVEL/NUMBER         Node: which pages, and so on upwards, are full
 //   outputs JOB/TASK/ATTEMPT/out     up to 64 KiB of output (or err)
-//   splits  MESSAGE                  where a held range ends now, in decimal
+//   splits  MESSAGE                  "LAST AGAIN": where a held range ends now, and how often it
+//                                    had been handed out before its holder got it
 //   routes  QUEUE                    Route
 //   workers WORKER                   WorkerInfo
 #pragma once

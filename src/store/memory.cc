@@ -206,12 +206,13 @@ class MemoryCore final : public Core {
     Deliveries answer;
     Line* line = find_in(lines_, pull.queue);
     Page page(pull.max);
+    const uint64_t token = ++last_;  // One for all, as in the durable engine.
     while (line != nullptr && !line->ready.empty()) {
       const uint64_t number = *line->ready.begin();
       Item& item = line->items.at(number);
       if (!page.takes(item.message.body.size())) break;
       line->ready.erase(line->ready.begin());
-      item.token = ++last_;
+      item.token = token;
       item.attempt += 1;
       item.until = now + pull.hold;
       leases_[{item.until, number}] = pull.queue;

@@ -40,7 +40,8 @@ struct PageView {
   uint64_t version = 0;
   bool known = false;  // Else `page` is what we presume: nobody has written it.
   bool asked = false;
-  bool dirty = false;  // In the list of those to be written.
+  bool outdated = false;  // What was asked for may be older than what we hold now.
+  bool dirty = false;     // In the list of those to be written.
   std::vector<PendingOutcome> outcomes;
   std::vector<PendingMove> moves;
   std::vector<std::pair<uint32_t, uint64_t>> claims;  // Offset and held range.

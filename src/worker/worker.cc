@@ -162,8 +162,7 @@ void WorkerMind::renew_leases(const std::string& queue, std::vector<Lease> lease
     --renewing_;
     if (const auto* lost = std::get_if<Lost>(&answer)) {
       for (const Lease& lease : leases) {
-        const auto held = by_lease_.find(lease.token);
-        if (held != by_lease_.end()) held_.at(held->second).valid_until = until;
+        if (Held* held = find(lease)) held->valid_until = until;
       }
       for (const Lease& lease : lost->leases) lose(lease);
     }
@@ -179,8 +178,7 @@ bool WorkerMind::in_doubt(const Held& held) {
 }
 
 void WorkerMind::lose(const Lease& lease) {
-  const auto found = by_lease_.find(lease.token);
-  if (found != by_lease_.end()) forget(found->second);
+  if (const Held* held = find(lease)) forget(held->id);
 }
 
 // A job that was cancelled is noticed here.
@@ -196,7 +194,8 @@ void WorkerMind::look_at_ends() {
     if (rows == nullptr) return;
     for (const Row& row : rows->rows) {
       const auto plan = plans_.find(row.key);
-      if (plan != plans_.end()) end_read(*plan->second, row);
+      // Whether something comes after it must be known, too, before its messages are dropped.
+      if (row.version != 0 && plan != plans_.end()) read_end(*plan->second, [] {});
     }
   });
 }

@@ -204,6 +204,8 @@ class WorkerMind {
   uint64_t hold(const std::string& queue, Delivery&& delivery, Instant valid_until);
   void read_split(uint64_t id);
   void fence(Held& held);
+  static Put split_of(const Held& held, uint64_t last);
+  void forget_pages(const Held& held);
   void adopt(Held& held);
   uint64_t share_of(const Held& held) const;
   void shorten(Held& held, uint64_t last);
@@ -283,6 +285,7 @@ class WorkerMind {
 
   bool stopping() const { return draining_ || stopping_; }
   Held* find(uint64_t held);
+  Held* find(const Lease& lease);
 
   const WorkerOptions options_;
   Random random_;
@@ -317,8 +320,9 @@ class WorkerMind {
   double mean_us_ = 0;      // Of the last tasks' times; 0: not known yet.
   Plan plan_of_nothing_;    // Of messages that are no ranges.
   std::map<uint64_t, Held> held_;
-  absl::flat_hash_map<uint64_t, uint64_t> by_lease_;  // From a lease's token to its held range.
-  size_t renewing_ = 0;                               // Requests under way.
+  // From a lease to its held range. What was pulled together may have the same token.
+  absl::flat_hash_map<std::pair<std::string, uint64_t>, uint64_t> by_lease_;
+  size_t renewing_ = 0;  // Requests under way.
   std::map<std::string, std::unique_ptr<Plan>> plans_;
   std::set<std::string> untidy_;  // Jobs whose plans may not be needed any more.
   uint64_t last_ticket_ = 0;

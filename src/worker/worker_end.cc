@@ -184,16 +184,19 @@ bool WorkerMind::owes_release(const Plan& plan) const {
   return plan.end_there && plan.marked && !plan.released;
 }
 
+// The end first: what comes after the job since then is the business of who submitted that. The
+// other way round we could take an ended job for one that nothing comes after.
 void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
-  ask_for(plan, Get{std::string(kAfter), {after_key(plan.job, "")}},
-          [this, &plan, then = std::move(then)](Answer&& answer) {
-            const auto* mark = std::get_if<Rows>(&answer);
-            plan.marked = mark != nullptr && mark->rows.at(0).version != 0;
-            ask_for(plan, Get{std::string(kEnds), {plan.job}}, [this, &plan, then](Answer&& end) {
-              const auto* rows = std::get_if<Rows>(&end);
-              if (rows != nullptr) end_read(plan, rows->rows.at(0));
-              then();
-            });
+  ask_for(plan, Get{std::string(kEnds), {plan.job}},
+          [this, &plan, then = std::move(then)](Answer&& end) {
+            ask_for(plan, Get{std::string(kAfter), {after_key(plan.job, "")}},
+                    [this, &plan, then, end = std::move(end)](Answer&& answer) {
+                      const auto* mark = std::get_if<Rows>(&answer);
+                      plan.marked = mark != nullptr && mark->rows.at(0).version != 0;
+                      const auto* rows = std::get_if<Rows>(&end);
+                      if (rows != nullptr) end_read(plan, rows->rows.at(0));
+                      then();
+                    });
           });
 }
 

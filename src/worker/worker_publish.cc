@@ -96,8 +96,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
       // If somebody else holds the message by now, we conflict. Who gets the message of a single
       // task again must find nothing in it.
       const uint64_t last = held.range.alone() ? held.first : held.last;
-      draft.fences.try_emplace(held.id, Put{std::string(kSplits), held.lease.id,
-                                            std::to_string(last), held.split_version});
+      draft.fences.try_emplace(held.id, split_of(held, last));
     }
     draft.moves.push_back(std::move(move));
   }
@@ -201,9 +200,12 @@ void WorkerMind::draft_finishes(Draft& draft) {
     held.finishing = true;
     draft.finished.push_back(held.id);
     leases[held.queue].push_back(held.lease);
-    // A row stands once in a commit; the finish is fence enough, and more than that.
-    draft.fences.erase(held.id);
-    if (held.split_version != 0) {
+    // A finish does not tell whether somebody else has finished the message long ago, so what moves
+    // on needs its fence: the split's row is as we left it. If others held the message before us it
+    // stays there, for a split or a move of theirs that is still on its way.
+    if (held.again > 0) return;
+    const bool fenced = draft.fences.erase(held.id) > 0;
+    if (fenced || held.split_version != 0) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
@@ -361,9 +363,7 @@ void WorkerMind::collided(Draft&& draft) {
     ask(std::move(get), [this, list](Answer&& answer) {
       const auto* rows = std::get_if<Rows>(&answer);
       for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
-        const auto held = by_lease_.find(list[i].token);
-        if (held == by_lease_.end()) continue;
-        held_.at(held->second).split_version = rows->rows[i].version;
+        if (Held* held = find(list[i])) held->split_version = rows->rows[i].version;
       }
       recovered();
     });
@@ -396,7 +396,7 @@ void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> th
 void WorkerMind::page_read(Plan& plan, uint64_t number, Row&& row) {
   PageView& view = plan.pages[number];
   view.asked = false;
-  view.known = true;
+  view.known = !std::exchange(view.outdated, false);
   view.version = row.version;
   view.page.Clear();
   if (row.version != 0 && !view.page.ParseFromString(row.value)) {

@@ -26,6 +26,15 @@ constexpr double kAheadUs = 100'000;                      // Work to hold beyond
 constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
 constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back.
 
+// Where the range ends now, and how often it had been handed out before its holder got it.
+std::pair<std::optional<uint64_t>, uint64_t> read_split_row(const std::string& value) {
+  const size_t space = value.find(' ');
+  const auto last = parse_number("the end of a range", value.substr(0, space));
+  if (!last.ok() || space == std::string::npos) return {};
+  const auto again = parse_number("a delivery", value.substr(space + 1));
+  return {last.value(), again.ok() ? again.value() : 0};
+}
+
 }  // namespace
 
 // How many tasks are worth holding: those that run, and so many more that no slot ever waits for
@@ -174,7 +183,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.queue = queue;
   held.lease = std::move(delivery.lease);
   held.valid_until = valid_until;
-  by_lease_[held.lease.token] = id;
+  by_lease_[{held.lease.id, held.lease.token}] = id;
   held.received_us = now_.wall_us;
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
@@ -219,19 +228,24 @@ void WorkerMind::read_split(uint64_t id) {
     }
     range->split_version = rows->rows[0].version;
     if (range->split_version != 0) {
-      const auto last = parse_number("the end of a range", rows->rows[0].value);
-      if (last.ok()) range->last = std::clamp(last.value(), range->first, range->last);
+      const auto [last, again] = read_split_row(rows->rows[0].value);
+      if (again > range->again) return forget(id);  // It is we who are late.
+      if (last) range->last = std::clamp(*last, range->first, range->last);
     }
     fence(*range);
   });
+}
+
+Put WorkerMind::split_of(const Held& held, uint64_t last) {
+  return {std::string(kSplits), held.lease.id, fmt::format("{} {}", last, held.again),
+          held.split_version};
 }
 
 // A holder that is late must not give away tasks that are somebody else's now: from here on its
 // split conflicts with ours.
 void WorkerMind::fence(Held& held) {
   std::vector<Write> writes;
-  writes.push_back(
-      Put{std::string(kSplits), held.lease.id, std::to_string(held.last), held.split_version});
+  writes.push_back(split_of(held, held.last));
   commit(std::move(writes), [this, id = held.id](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
@@ -241,6 +255,16 @@ void WorkerMind::fence(Held& held) {
     range->reading = false;
     adopt(*range);
   });
+}
+
+// What we knew of the pages of a range may be older than the range.
+void WorkerMind::forget_pages(const Held& held) {
+  auto& pages = held.plan->pages;
+  for (auto at = pages.lower_bound(page_of(held.first)); at != pages.end(); ++at) {
+    if (at->first * kPageTasks >= held.last) break;
+    at->second.known = false;
+    at->second.outdated = at->second.asked;
+  }
 }
 
 // From here on its tasks may be started.
@@ -259,6 +283,7 @@ void WorkerMind::adopt(Held& held) {
     });
     return;
   }
+  if (held.seen) forget_pages(held);
   held.resting = false;
   held.adopted = true;
   unstarted_ += held.last - held.next;
@@ -304,8 +329,7 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   held.splitting = true;
   std::vector<Write> writes;
   writes.push_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
-  writes.push_back(
-      Put{std::string(kSplits), held.lease.id, std::to_string(last), held.split_version});
+  writes.push_back(split_of(held, last));
   commit(std::move(writes), [this, id = held.id](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
@@ -407,7 +431,7 @@ void WorkerMind::forget(uint64_t id) {
   Held& held = found->second;
   abandon(held);
   Plan& plan = *held.plan;
-  by_lease_.erase(held.lease.token);
+  by_lease_.erase({held.lease.id, held.lease.token});
   held_.erase(found);
   settled_.erase(id);
   --plan.held;

@@ -39,6 +39,11 @@ WorkerMind::Held* WorkerMind::find(uint64_t held) {
   return found == held_.end() ? nullptr : &found->second;
 }
 
+WorkerMind::Held* WorkerMind::find(const Lease& lease) {
+  const auto found = by_lease_.find({lease.id, lease.token});
+  return found == by_lease_.end() ? nullptr : find(found->second);
+}
+
 // Like ask(), and the plan stays until the answer came.
 void WorkerMind::ask_for(Plan& plan, Request request, Then then) {
   ++plan.busy;

@@ -16,6 +16,10 @@ clean_up() {
   for pid in ${started[@]+"${started[@]}"}; do
     kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
   done
+  # What those have started, and the tasks of workers that were killed.
+  for pid in $(grep -lzs "=$work/" /proc/[0-9]*/environ | cut -d / -f 3); do
+    [ "$pid" = "$BASHPID" ] || kill -9 "$pid" 2>/dev/null || true
+  done
   cd /
   if [ -n "$mounted" ]; then umount "$work/$mounted"; fi
   rm -rf "$work"
