@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/exit.h"
+#include "model/inputs.h"
 
 namespace dunlin::bench {
 namespace {
@@ -54,7 +55,8 @@ void add_throughput(CLI::App& bench, ThroughputVerb& verb, int& exit_code) {
   add_number(command, "--clients", verb.clients, "Of each instance", kFew);
   add_number(command, "--slots", verb.slots, "Of each instance's worker", kFew);
   command.add_option("--batch", verb.batch, "Tasks in a job (default: a client's share)");
-  command.add_option("--payload", verb.payload, "Bytes of input of each task");
+  add_number(command, "--payload", verb.payload, "Bytes of input of each task",
+             CLI::Range(uint64_t{0}, uint64_t{kInputValueMax}));
   add_number(command, "--rounds", verb.rounds, "The median of so many counts", kFew);
   command.add_flag("--relaxed", verb.relaxed, "Delivery relaxed instead of once");
   command.add_flag("--ephemeral", verb.ephemeral, "A hub that keeps nothing on disk");

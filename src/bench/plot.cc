@@ -137,9 +137,11 @@ std::string draw_line(const Plot& plot, size_t number, const Scale& x, const Sca
 std::vector<double> ticks(double low, double high, bool log) {
   std::vector<double> marks;
   if (log) {
-    const double first = std::floor(std::log10(low) + 1e-9);
-    const double last = std::max(first + 1, std::ceil(std::log10(high) - 1e-9));
-    for (double power = first; power <= last; ++power) marks.push_back(std::pow(10, power));
+    const auto first = std::lround(std::floor(std::log10(low) + 1e-9));
+    const auto last = std::max(first + 1, std::lround(std::ceil(std::log10(high) - 1e-9)));
+    for (long power = first; power <= last; ++power) {
+      marks.push_back(std::pow(10.0, static_cast<double>(power)));
+    }
     return marks;
   }
   constexpr double kSteps = 6;  // About so many.
@@ -149,9 +151,9 @@ std::vector<double> ticks(double low, double high, bool log) {
   for (const double times : {5.0, 2.0, 1.0}) {
     if (times * power * kSteps >= span) step = times * power;
   }
-  const double first = std::floor(low / step + 1e-9);
-  const double last = std::max(first + 1, std::ceil(high / step - 1e-9));
-  for (double at = first; at <= last; ++at) marks.push_back(at * step);
+  const auto first = std::lround(std::floor(low / step + 1e-9));
+  const auto last = std::max(first + 1, std::lround(std::ceil(high / step - 1e-9)));
+  for (long at = first; at <= last; ++at) marks.push_back(static_cast<double>(at) * step);
   return marks;
 }
 

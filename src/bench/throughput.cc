@@ -107,7 +107,8 @@ Result<int> run(const ThroughputVerb& verb) {
   Line ours{.name = "dunlin, one machine", .points = {}};
   for (const uint32_t instances : verb.instances) {
     const Rates rates = TRY(through_hub(verb, instances));
-    const uint64_t batch = verb.batch != 0 ? verb.batch : verb.tasks / verb.clients;
+    const uint64_t share = (verb.tasks + verb.clients - 1) / verb.clients;
+    const uint64_t batch = verb.batch != 0 ? std::min(verb.batch, share) : share;
     Fields row = fields_of("hub", instances, verb, batch, !verb.ephemeral, rates);
     for (const auto& [name, points] :
          {std::pair{"cloudkon", &kCloudKon}, std::pair{"flexqueue", &kFlexQueue}}) {
