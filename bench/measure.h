@@ -1,32 +1,17 @@
-// What the benchmarks share: time, percentiles, and a table that says what was measured beside what
-// it is compared with.
+// What the parts of bench/store share: a table that says what was measured beside what it is
+// compared with.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "bench/samples.h"
 
 namespace dunlin::bench {
 
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Of at least one sample; p between 0 and 1.
-inline double percentile(std::vector<double> samples, double p) {
-  CHECK(!samples.empty());
-  const auto at = static_cast<size_t>(p * static_cast<double>(samples.size() - 1));
-  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(at),
-                   samples.end());
-  return samples[at];
-}
-
-struct Line {
+struct Finding {
   std::string what;
   size_t batch = 1;
   std::string durability;
@@ -45,7 +30,7 @@ class Table {
                "result", "beside it, same run", "target");
   }
 
-  void add(const Line& line) {
+  void add(const Finding& line) {
     all_met_ = all_met_ && line.met;
     if (json_) {
       const nlohmann::json object = {

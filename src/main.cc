@@ -9,6 +9,7 @@
 
 #include "base/exit.h"
 #include "base/standard_files.h"
+#include "bench/bench_command.h"
 #include "client/job_command.h"
 #include "client/run_command.h"
 #include "client/store_command.h"
@@ -35,6 +36,8 @@ int main(int argc, char** argv) {
   dunlin::add_run_command(app, run, exit_code);
   dunlin::WorkerVerb worker;
   dunlin::add_worker_command(app, worker, exit_code);
+  dunlin::bench::Verbs bench;
+  dunlin::bench::add_bench_command(app, bench, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {
     fmt::print("dunlin {}\n", DUNLIN_VERSION);
   });

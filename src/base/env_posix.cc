@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,8 @@
 
 namespace dunlin {
 namespace {
+
+std::atomic<uint64_t> syncs = 0;
 
 class PosixClock final : public Clock {
  public:
@@ -87,6 +90,7 @@ class PosixFile final : public File {
   }
 
   Result<void> sync() override {
+    ++syncs;
     if (::fdatasync(fd_.get()) != 0) return failure("sync", path_);
     return {};
   }
@@ -195,6 +199,7 @@ class PosixDisk final : public Disk {
   }
 
   Result<void> sync_folder(const std::string& folder) override {
+    ++syncs;
     const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd.get() < 0 || ::fsync(fd.get()) != 0) return failure("sync", folder);
     return {};
@@ -237,6 +242,8 @@ Disk& posix_disk() {
   static PosixDisk disk;
   return disk;
 }
+
+uint64_t posix_syncs() { return syncs; }
 
 uint64_t random_seed() {
   uint64_t seed = 0;

@@ -110,6 +110,7 @@ Result<void> run_hub(const ServeOptions& options) {
   announce(bound, folder, tls.has_value());
   notify_manager("READY=1");
   server.run(sessions);
+  log::info("stopped syncs={}", posix_syncs());
   return {};
 }
 

@@ -1,0 +1,24 @@
+// `dunlin bench ...` on the command line.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "bench/instance.h"
+#include "bench/verbs.h"
+
+namespace dunlin::bench {
+
+struct Verbs {
+  ThroughputVerb throughput = {};
+  LatencyVerb latency = {};
+  EfficiencyVerb efficiency = {};
+  ConsistencyVerb consistency = {};
+  ProcVerb proc = {};
+  InstanceOptions instance = {};
+};
+
+// Adds the subcommands; they leave their exit code in `exit_code`. REQUIRES: all outlive the
+// parsing.
+void add_bench_command(CLI::App& app, Verbs& verbs, int& exit_code);
+
+}  // namespace dunlin::bench

@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "bench/verbs.h"
+#include "client/output.h"
+
+namespace dunlin::bench {
+namespace {
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return {};
+  const auto file = TRY(posix_disk().create(path));
+  return file->write(0, text);
+}
+
+}  // namespace
+
+Result<int> deliver(const Output& output, const Report& report, const Plot& plot) {
+  TRY(print(output.json ? report.json() : report.plain()));
+  TRY(write_file(output.csv, report.csv()));
+  TRY(write_file(output.plot, to_svg(plot)));
+  return kExitDone;
+}
+
+void say_now(const Output& output, const std::string& what) {
+  if (!output.json && isatty(STDERR_FILENO) == 1) complain(what);
+}
+
+}  // namespace dunlin::bench

@@ -1,0 +1,46 @@
+// Instances and a hub, each in a process of its own: one run of a workload.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/child.h"
+#include "bench/hub_process.h"
+#include "bench/instance.h"
+
+namespace dunlin::bench {
+
+// A worker or more beside a hub, ready. Processes are gone with it.
+class Fleet {
+ public:
+  struct Options {
+    std::string folder = {};  // Where temporary folders go.
+    bool ephemeral = false;
+    uint32_t instances = 1;
+    InstanceOptions each = {};  // Without at, token_file and folder.
+  };
+
+  // Returns when all are ready.
+  static Result<Fleet> start(const Options& options);
+
+  // All begin together; returns when the last result is there.
+  Result<InstanceResult> go();
+
+  HubProcess& hub() { return *hub_; }
+  // The workers leave, then the hub; returns how often the hub has waited for the disk.
+  Result<uint64_t> stop();
+
+ private:
+  explicit Fleet(std::unique_ptr<HubProcess> hub) : hub_(std::move(hub)) {}
+
+  std::unique_ptr<HubProcess> hub_;
+  std::vector<Child> instances_;
+};
+
+// Start, go, stop. `invalid` if not every task of every instance came back.
+Result<InstanceResult> run_fleet(const Fleet::Options& options);
+
+}  // namespace dunlin::bench

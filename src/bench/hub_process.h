@@ -1,0 +1,57 @@
+// A real hub in a process of its own, with its data in a folder of its own. Both are gone with the
+// object. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backends/hub.h"
+#include "base/result.h"
+#include "bench/child.h"
+
+namespace dunlin::bench {
+
+// A new folder below `parent` (empty: where temporary files go), removed with all that is in it.
+class TempFolder {
+ public:
+  static Result<TempFolder> make(const std::string& parent);
+  ~TempFolder();
+  TempFolder(TempFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TempFolder& operator=(TempFolder&&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TempFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+class HubProcess {
+ public:
+  HubProcess(TempFolder folder, Child child)
+      : folder_(std::move(folder)), child_(std::move(child)) {}
+
+  // Returns when it listens. `program`: the dunlin to run.
+  static Result<std::unique_ptr<HubProcess>> start(const std::string& program,
+                                                   const std::string& parent_folder,
+                                                   bool ephemeral);
+
+  const std::string& url() const { return url_; }
+  std::string token_file() const { return folder_.path() + "/data/token"; }
+  const std::string& folder() const { return folder_.path(); }
+  std::string pid() const { return std::to_string(child_.pid()); }
+
+  // Ends it; returns how often it has waited for the disk in its life.
+  Result<uint64_t> stop();
+
+ private:
+  TempFolder folder_;
+  Child child_;
+  std::string url_;
+};
+
+Result<std::unique_ptr<HubStore>> connect_hub(const std::string& url,
+                                              const std::string& token_file);
+
+}  // namespace dunlin::bench
