@@ -68,7 +68,10 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
   const Result<Stored<model::Job>> stored = read_job(store.table(), id);
   if (!stored.ok() && stored.error().code == Code::not_found) return std::optional<std::string>();
   if (!stored.ok()) return stored.error();
-  const bool taken = options.fresh && id == job.id();  // Two who made the same id by chance.
+  // Two may make the same id by chance. (What is ours may be there if its answer was lost, and the
+  // row changed before the commit was repeated.)
+  const bool taken =
+      options.fresh && id == job.id() && stored.value().record.spec().reply() != job.spec().reply();
   if (!taken && TRY(is_same(store, stored.value().record, job, options))) return std::optional(id);
   if (id == job.id()) {
     return Error{Code::conflict,
@@ -80,10 +83,10 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
                            quote(options.key), id, id)};
 }
 
-Result<void> check_after(Table& table, const model::Spec& spec) {
+Result<void> check_after(Store& store, const model::Spec& spec) {
   if (spec.after_size() == 0) return {};
   const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
-  for (const std::string& key : keys) TRY(read_job(table, key));
+  for (const std::string& key : keys) TRY(read_job(store.table(), key));
   return {};
 }
 
@@ -185,7 +188,7 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
       TRY(release_if_ready(store, *existing, job.spec().created_us()));
       return Submitted{*existing, true};
     }
-    TRY(check_after(store.table(), job.spec()));
+    TRY(check_after(store, job.spec()));
     if (!blobs_there) {
       for (const NamedBlob& blob : options.blobs) {
         TRY(store.blobs().put(blob.name, blob.size, blob.source));

@@ -45,9 +45,10 @@ struct SubmitOptions {
   std::string key = {};               // If not empty: the user's name for this submission.
   std::vector<NamedBlob> blobs = {};  // Named with input_blob_name(id, ...).
 
-  // For who submits much, to save the lookups before the commit. `fresh`: the id was just made and
-  // never used, so a job that has it is another one, and a `conflict`; the commit itself is exact.
-  // `route_known`: the queue of such a job is among the routes, where it stays.
+  // For who submits much, to save the lookups before the commit. `fresh`: the id was just made, so
+  // the commit will find out whether it is taken: a job under it with another reply queue is not
+  // ours, and a `conflict`. `route_known`: the queue of such a job is among the routes, where it
+  // stays.
   bool fresh = false;
   bool route_known = false;
 };

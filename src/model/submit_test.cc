@@ -109,10 +109,14 @@ TEST_F(Submit, AFreshIdAndAKnownRouteCostOneRequest) {
   EXPECT_EQ(queued("j2").size(), 1);
 }
 
-TEST_F(Submit, AFreshIdThatIsTakenIsAConflictEvenForTheSameJob) {
-  submit_job("j1", 1);
-  const auto again = submit(*store_, spec_of(1), {.id = "j1", .fresh = true, .route_known = true});
-  EXPECT_EQ(again.error().code, Code::conflict);
+TEST_F(Submit, AFreshIdThatIsTakenIsAConflictUnlessTheJobIsOurs) {
+  const SubmitOptions options{.id = "j1", .fresh = true, .route_known = true};
+  model::Spec spec = spec_of(1);
+  spec.set_reply("reply.ours");
+  EXPECT_FALSE(submit(*store_, spec, options).value().existed);
+  EXPECT_TRUE(submit(*store_, spec, options).value().existed);
+  spec.set_reply("reply.theirs");
+  EXPECT_EQ(submit(*store_, spec, options).error().code, Code::conflict);
   EXPECT_EQ(queued("j1").size(), 1);
 }
 

@@ -51,7 +51,14 @@ Link::~Link() {
 
 std::string Link::make_id() {
   const std::lock_guard lock(mutex_);
-  return make_job_id(random_, posix_clock().wall());
+  std::string id;
+  const WallTime now = posix_clock().wall();
+  const std::string prefix = job_id_prefix(now);
+  if (ids_.empty() || !ids_.begin()->starts_with(prefix)) ids_.clear();
+  do {
+    id = make_job_id(random_, now);
+  } while (!ids_.insert(id).second);
+  return id;
 }
 
 bool Link::knows_route(const std::string& queue) {

@@ -71,7 +71,7 @@ class Link {
   }
 
   const std::string& reply_queue() const { return reply_queue_; }
-  std::string make_id();
+  std::string make_id();  // Another one each time.
   bool knows_route(const std::string& queue);
   void learn_route(const std::string& queue);
 
@@ -121,6 +121,7 @@ class Link {
   std::condition_variable changed_;
   Random random_;
   std::multimap<std::string, std::shared_ptr<Followed>> jobs_;  // By id; one may be found often.
+  std::set<std::string> ids_;                                   // Made in this millisecond.
   std::set<std::string> routes_;                                // That are known to be there.
   std::optional<Error> trouble_;                                // No results will come any more.
   bool look_now_ = false;

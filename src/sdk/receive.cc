@@ -47,6 +47,7 @@ void Link::receive() {
     look_due = posix_clock().now() + kLookEvery;
   }
   // So that the hub need not keep them. If it does not answer, so be it.
+  if (finished_.empty()) return;
   finish_replies();
   desk_->gather(posix_clock().now() + kFarewell, -1);
 }
