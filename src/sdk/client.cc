@@ -160,6 +160,7 @@ Expected<void> JobHandle::cancel() {
   const auto cancelled = impl_->link->call(
       [&](Store& store) { return cancel_job(store, impl_->job->id, to_us(posix_clock().wall())); });
   if (!cancelled.ok()) return public_error(cancelled.error());
+  impl_->link->look_soon();
   return {};
 }
 

@@ -76,10 +76,17 @@ std::shared_ptr<Followed> Link::follow(const std::string& job, uint64_t tasks, b
   {
     const std::lock_guard lock(mutex_);
     jobs_.emplace(job, followed);
-    look_now_ = look_now_ || !ours;
   }
-  if (!ours) waker_.wake();
+  if (!ours) look_soon();
   return followed;
+}
+
+void Link::look_soon() {
+  {
+    const std::lock_guard lock(mutex_);
+    look_now_ = true;
+  }
+  waker_.wake();
 }
 
 void Link::forget(const Followed& job) {

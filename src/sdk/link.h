@@ -79,6 +79,7 @@ class Link {
   std::shared_ptr<Followed> follow(const std::string& job, uint64_t tasks, bool ours);
   void forget(const Followed& job);
   void drop_handle(Followed& job);
+  void look_soon();  // Something has happened that no reply tells of.
 
   Expected<std::optional<TaskResult>> next(Followed& job, std::chrono::milliseconds timeout);
   Expected<std::vector<TaskResult>> take_all(Followed& job, std::chrono::milliseconds timeout);
