@@ -16,14 +16,15 @@ BANNED = [
     (r"\bs?rand\(|std::random_device|std::mt19937", "Env::random", ["base/env_posix"]),
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
-     ["base/env_posix", "base/log", "bench/", "engine/file_store", "backends/lane", "hub/test_hub",
+     ["base/env_posix", "base/log", "bench/", "client/run_command", "client/worker_command",
+      "engine/file_store", "backends/lane", "hub/test_hub", "sdk/link", "sdk/receive", "sdk/worker",
       "worker/orphans", "worker/process", "worker/slot"]),
     (r"\bthrow\b", "Result<T>", []),
     (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main",
                              "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", []),
-    (r"std::shared_ptr", "one owner", ["backends/open", "engine/file_store"]),
+    (r"std::shared_ptr", "one owner", ["backends/open", "engine/file_store", "sdk/"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
 
@@ -69,6 +70,17 @@ def check_line(path, number, line, name, layers):
             report(path, number, f"{pattern} is banned here, use {instead}")
 
 
+def check_public_header(path):
+    """A header of the SDK stands on the standard library and on its like alone."""
+    lines = path.read_text().splitlines()
+    check_header(path, lines)
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS_MAX:
+            report(path, number, f"more than {COLUMNS_MAX} columns")
+        if line.startswith("#include") and not re.match(r"#include <(dunlin/\w+\.h|\w+)>", line):
+            report(path, number, "a header of the SDK includes only <dunlin/...> and <...> of C++")
+
+
 def check_file(path, name, layers):
     lines = path.read_text().splitlines()
     if len(lines) > FILE_LINES_MAX:
@@ -88,6 +100,8 @@ def main(root):
     for path in sorted(source.rglob("*")):
         if path.suffix in (".h", ".cc"):
             check_file(path, str(path.relative_to(source)), layers)
+    for path in sorted((root / "include/dunlin").glob("*")):
+        check_public_header(path)
     for folder in sorted(p.name for p in source.iterdir() if p.is_dir()):
         if folder not in layers:
             report(source / folder, 1, "not in tools/layers.txt")

@@ -1,10 +1,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "base/who.h"
 #include "client/submit_verb.h"
 #include "model/expand.h"
 #include "model/inputs.h"
@@ -13,12 +13,6 @@ namespace dunlin {
 namespace {
 
 constexpr uint32_t kExitMax = 255;
-
-std::string owner_name(const std::string& given) {
-  if (!given.empty()) return given;
-  const char* user = std::getenv("USER");
-  return user != nullptr && is_name(user) ? user : fmt::format("uid{}", getuid());
-}
 
 Result<void> add_variable(const std::string& text, model::Spec& spec) {
   const size_t equals = text.find('=');
@@ -97,7 +91,7 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
   }
   model::Spec spec;
   spec.set_name(verb.name);
-  spec.set_owner(owner_name(verb.owner));
+  spec.set_owner(verb.owner.empty() ? user_name() : verb.owner);
   spec.set_priority(verb.priority);
   model::Requirements& needs = *spec.mutable_requires_();
   for (const std::string& tag : verb.tags) needs.add_tags(tag);

@@ -2,13 +2,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <sys/signalfd.h>
-#include <thread>
 #include <unistd.h>
 
 #include "backends/open.h"
@@ -16,61 +14,24 @@
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/log.h"
-#include "base/names.h"
 #include "base/text.h"
 #include "client/target_options.h"
-#include "model/submit.h"
 #include "worker/agent.h"
+#include "worker/defaults.h"
 
 namespace dunlin {
 namespace {
 
-constexpr uint32_t kSlotsMax = 1024;
-
-std::string host_name() {
-  char name[kNameMax] = {};
-  gethostname(name, sizeof(name) - 1);
-  std::string host = name;
-  std::erase_if(host, [](char c) { return !is_name(std::string_view(&c, 1)); });
-  return host.empty() ? "host" : host.substr(0, 40);
-}
-
 Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   WorkerOptions options;
-  options.host = host_name();
-  options.pid = static_cast<uint32_t>(getpid());
-  options.seed = random_seed();
-  options.id = verb.name.empty()
-                   ? fmt::format("{}-{}-{:04x}", options.host, options.pid, options.seed & 0xffffU)
-                   : verb.name;
-  if (!is_name(options.id)) {
-    return Error{Code::invalid, fmt::format("the name {} is not 1 to 64 characters of A-Z a-z 0-9 "
-                                            ". _ -",
-                                            quote(options.id))};
-  }
-  options.slots = verb.slots != 0 ? verb.slots : std::max(1U, std::thread::hardware_concurrency());
-  if (options.slots > kSlotsMax) {
-    return Error{Code::invalid, fmt::format("{} slots are too many for one worker: at most {}; "
-                                            "start several workers",
-                                            options.slots, kSlotsMax)};
-  }
-  for (const std::string& tag : verb.tags) {
-    if (!is_tag(tag)) return Error{Code::invalid, fmt::format("{} is not a tag", quote(tag))};
-    options.tags.insert(tag);
-  }
-  if (!verb.mem.empty()) {
-    options.mem_bytes = TRY(parse_size(verb.mem));
-  } else {
-    options.mem_bytes =
-        static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(getpagesize());
-  }
+  options.id = verb.name;
+  options.slots = verb.slots;
+  options.tags.insert(verb.tags.begin(), verb.tags.end());
+  if (!verb.mem.empty()) options.mem_bytes = TRY(parse_size(verb.mem));
   options.gpus = verb.gpus;
   options.hold = TRY(parse_duration(verb.hold));
-  if (options.hold < std::chrono::seconds(1) || options.hold > std::chrono::hours(1)) {
-    return Error{Code::invalid, "--hold is from 1s to 1h"};
-  }
   if (!verb.idle_exit.empty()) options.idle_exit = TRY(parse_duration(verb.idle_exit));
-  return options;
+  return with_defaults(std::move(options));
 }
 
 // SIGTERM and SIGINT as a descriptor. Blocked before any thread begins.
@@ -110,11 +71,7 @@ void serve(Agent& agent, int signals) {
 }  // namespace
 
 Result<int> run(const WorkerVerb& verb) {
-  if (geteuid() == 0 && !verb.allow_root) {
-    return Error{Code::denied,
-                 "a worker does not run as root, because tasks would have all of its rights: start "
-                 "it as another user, or accept that with --allow-root"};
-  }
+  TRY(check_user(verb.allow_root));
   AgentOptions options;
   options.worker = TRY(read_options(verb));
   options.slots.slots = options.worker.slots;

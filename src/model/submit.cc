@@ -68,7 +68,11 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
   const Result<Stored<model::Job>> stored = read_job(store.table(), id);
   if (!stored.ok() && stored.error().code == Code::not_found) return std::optional<std::string>();
   if (!stored.ok()) return stored.error();
-  if (TRY(is_same(store, stored.value().record, job, options))) return std::optional(id);
+  // Two may make the same id by chance. (What is ours may be there if its answer was lost, and the
+  // row changed before the commit was repeated.)
+  const bool taken =
+      options.fresh && id == job.id() && stored.value().record.spec().reply() != job.spec().reply();
+  if (!taken && TRY(is_same(store, stored.value().record, job, options))) return std::optional(id);
   if (id == job.id()) {
     return Error{Code::conflict,
                  fmt::format("the id {} belongs to another job: submit again with a new one", id)};
@@ -79,10 +83,10 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
                            quote(options.key), id, id)};
 }
 
-Result<void> check_after(Table& table, const model::Spec& spec) {
+Result<void> check_after(Store& store, const model::Spec& spec) {
   if (spec.after_size() == 0) return {};
   const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
-  for (const std::string& key : keys) TRY(read_job(table, key));
+  for (const std::string& key : keys) TRY(read_job(store.table(), key));
   return {};
 }
 
@@ -177,19 +181,23 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
   for (int tries = 0; tries < kTriesMax; ++tries) {
     Row key;
     if (!options.key.empty()) key = TRY(get_row(store.table(), kKeys, options.key));
-    if (const auto existing = TRY(find_existing(store, job, options, key))) {
+    const bool look = !options.fresh || tries > 0 || key.version != 0;
+    const auto existing =
+        look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();
+    if (existing) {
       TRY(release_if_ready(store, *existing, job.spec().created_us()));
       return Submitted{*existing, true};
     }
-    TRY(check_after(store.table(), job.spec()));
+    TRY(check_after(store, job.spec()));
     if (!blobs_there) {
       for (const NamedBlob& blob : options.blobs) {
         TRY(store.blobs().put(blob.name, blob.size, blob.source));
       }
       blobs_there = true;
     }
-    const Row route = TRY(get_row(store.table(), kRoutes, job.queue()));
-    const auto committed = store.commit(submission(job, key, route.version != 0));
+    const bool route_there =
+        options.route_known || TRY(get_row(store.table(), kRoutes, job.queue())).version != 0;
+    const auto committed = store.commit(submission(job, key, route_there));
     if (!committed.ok() && committed.error().code == Code::conflict) continue;
     if (!committed.ok()) return committed.error();
     if (job.spec().after_size() > 0) {

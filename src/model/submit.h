@@ -44,6 +44,13 @@ struct SubmitOptions {
   std::string id;                     // From make_job_id().
   std::string key = {};               // If not empty: the user's name for this submission.
   std::vector<NamedBlob> blobs = {};  // Named with input_blob_name(id, ...).
+
+  // For who submits much, to save the lookups before the commit. `fresh`: the id was just made, so
+  // the commit will find out whether it is taken: a job under it with another reply queue is not
+  // ours, and a `conflict`. `route_known`: the queue of such a job is among the routes, where it
+  // stays.
+  bool fresh = false;
+  bool route_known = false;
 };
 
 struct Submitted {

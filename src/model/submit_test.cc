@@ -10,6 +10,29 @@ namespace {
 
 class Submit : public TestJobs {};
 
+// Counts what goes to the store below.
+class CountingStore final : public Store {
+ public:
+  explicit CountingStore(Store& store) : store_(store) {}
+
+  Queue& queue() override { return store_.queue(); }
+  Table& table() override {
+    ++reads;
+    return store_.table();
+  }
+  Blobs& blobs() override { return store_.blobs(); }
+  Result<uint64_t> commit(std::span<const Write> writes) override {
+    ++commits;
+    return store_.commit(writes);
+  }
+
+  int reads = 0;
+  int commits = 0;
+
+ private:
+  Store& store_;
+};
+
 TEST_F(Submit, AnArrayOfAnySizeIsOneMessage) {
   submit_job("j1", 10'000'000);
   const auto ranges = queued("j1");
@@ -74,6 +97,32 @@ TEST_F(Submit, AKeyOfAJobThatIsGoneIsFree) {
   ASSERT_TRUE(store_->table().erase(kJobs, "j1", kAnyVersion).ok());
   EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j2", .key = "k"}).value().id, "j2");
   EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j3", .key = "k"}).value().id, "j2");
+}
+
+TEST_F(Submit, AFreshIdAndAKnownRouteCostOneRequest) {
+  submit_job("j1", 1);
+  CountingStore counting(*store_);
+  const SubmitOptions options{.id = "j2", .fresh = true, .route_known = true};
+  EXPECT_FALSE(submit(counting, spec_of(1), options).value().existed);
+  EXPECT_EQ(counting.commits, 1);
+  EXPECT_EQ(counting.reads, 0);
+  EXPECT_EQ(queued("j2").size(), 1);
+}
+
+TEST_F(Submit, AFreshIdThatIsTakenIsAConflictUnlessTheJobIsOurs) {
+  const SubmitOptions options{.id = "j1", .fresh = true, .route_known = true};
+  model::Spec spec = spec_of(1);
+  spec.set_reply("reply.ours");
+  EXPECT_FALSE(submit(*store_, spec, options).value().existed);
+  EXPECT_TRUE(submit(*store_, spec, options).value().existed);
+  spec.set_reply("reply.theirs");
+  EXPECT_EQ(submit(*store_, spec, options).error().code, Code::conflict);
+  EXPECT_EQ(queued("j1").size(), 1);
+}
+
+TEST_F(Submit, AFreshIdStillFindsItsKey) {
+  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j1", .key = "k", .fresh = true}).value().id, "j1");
+  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j2", .key = "k", .fresh = true}).value().id, "j1");
 }
 
 TEST_F(Submit, AKeyComparesTheInputsToo) {

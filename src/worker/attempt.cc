@@ -18,6 +18,7 @@ namespace dunlin {
 namespace {
 
 constexpr double kSleepMaxMs = 1e12;
+constexpr size_t kWhyMax = 1000;  // Bytes of what a function says about its failure.
 
 std::string_view name_of(std::string_view variable) {
   return variable.substr(0, variable.find('='));
@@ -147,6 +148,7 @@ void call(const TaskFunction& function, std::string_view argument, model::Outcom
   const auto failed = [&outcome](std::string why) {
     outcome.set_state(model::STATE_FAILED);
     outcome.set_blame(model::BLAME_TASK);
+    why.resize(std::min(why.size(), kWhyMax));
     outcome.set_why(shown(std::move(why)));
   };
   try {

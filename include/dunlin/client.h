@@ -1,0 +1,157 @@
+// Submits jobs to a hub and receives their results.
+//
+//   namespace dl = dunlin::sdk;
+//   auto client = dl::Client::connect("dunlin://127.0.0.1:7070", {.token_file = "hub/token"});
+//   auto job = client->submit({.line = "gzip -9 {}", .values = {"a.log", "b.log"}});
+//   while (auto next = job->next()) {  // As they come.
+//     if (!*next) break;               // That was the last one.
+//     use(**next);
+//   }
+//
+// Results come over one reply queue for all jobs of a client; what is missed there is read from the
+// store. The client has a thread of its own for that. All calls may be made from any thread, but
+// not two at once of one object while it is moved or destroyed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <dunlin/api.h>
+#include <dunlin/result.h>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dunlin::sdk {
+inline namespace v1 {
+
+inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
+
+struct ConnectOptions {
+  std::string token = {};
+  std::string token_file = {};  // Where to read the token if it is empty.
+  std::string tls_ca = {};      // A PEM file of authorities to trust; empty: those of the system.
+};
+
+// once: one outcome for each task, which may be started again if its worker is lost. at_most_once:
+// never started twice. relaxed: one outcome, and no lookups before a task is started again.
+enum class Delivery : int { once = 0, at_most_once = 1, relaxed = 2 };
+
+struct JobOptions {
+  // What a task runs: exactly one of these.
+  std::vector<std::string> argv = {};  // A program and its arguments, without a shell.
+  std::string line = {};               // For /bin/sh.
+  std::string function = {};           // Of a dunlin::sdk::Worker; runs only where it is.
+  std::string builtin = {};            // "noop", or "sleep" with the value in milliseconds.
+
+  // The tasks: one for each value, or `array` of them with the values first, first + step, ...; or
+  // one task without a value. {} and its kin in argv and line stand for the value, which comes last
+  // if there are none; a function gets it as its argument.
+  std::vector<std::string> values = {};
+  uint64_t array = 0;
+  int64_t first = 0;
+  int64_t step = 1;
+
+  std::string name = {};
+  std::string owner = {};  // Empty: the user.
+  std::string key = {};    // The same job submitted again with the same key is the same job.
+  std::vector<std::pair<std::string, std::string>> env = {};
+  std::string cwd = {};  // Empty: a fresh private folder.
+  std::string stdin_bytes = {};
+  std::chrono::milliseconds timeout{0};  // 0: none.
+  uint32_t retries = 0;                  // Further tries after a failure of the task itself.
+  std::chrono::milliseconds backoff{0};  // Before the first of them; doubles with each.
+  std::vector<std::string> requires_tags = {};
+  uint32_t cpus = 0;  // Of a task; 0 means 1.
+  uint64_t mem_bytes = 0;
+  uint32_t gpus = 0;
+  uint32_t priority = 5;  // 0 to 9, larger first.
+  Delivery delivery = Delivery::once;
+  std::vector<std::string> after =
+      {};  // Ids of jobs that must be done, all well, before it starts.
+};
+
+enum class JobState : int {
+  waiting = 0,  // For the jobs that it comes after.
+  open = 1,     // Workers may run its tasks.
+  done = 2,
+  failed = 3,  // It ended, and not all went well.
+  cancelled = 4,
+  skipped = 5,  // A job that it comes after did not go well.
+};
+
+struct JobStatus {
+  JobState state = JobState::open;
+  uint64_t tasks = 0;
+  uint64_t ok = 0;
+  uint64_t failed = 0;
+  double rate = 0;       // Tasks in a second, lately.
+  std::string why = {};  // It was skipped.
+
+  bool ended() const { return state >= JobState::done; }
+};
+
+enum class Stream : int { output = 0, error_output = 1 };
+
+// One job. Each outcome is handed out once: to next(), to wait(), or to the future that asked for
+// it. Keeps the connection open; dropping the handle leaves the job alone.
+class DUNLIN_API JobHandle {
+ public:
+  struct Impl;
+  explicit JobHandle(std::unique_ptr<Impl> impl) noexcept;
+  JobHandle(JobHandle&&) noexcept;
+  JobHandle& operator=(JobHandle&&) noexcept;
+  ~JobHandle();
+
+  const std::string& id() const noexcept;
+  uint64_t tasks() const noexcept;
+  bool existed() const noexcept;  // It had been submitted before, with the same key.
+
+  // The next outcome; none if there will be no more; `timeout` if none came in this time.
+  Expected<std::optional<TaskResult>> next(std::chrono::milliseconds timeout = kForever);
+
+  // Waits for the end of the job and returns the outcomes that nobody has taken, by task. Tasks of
+  // a job that was cancelled or skipped may have none.
+  Expected<std::vector<TaskResult>> wait(std::chrono::milliseconds timeout = kForever);
+
+  // The outcome of one task; `not_found` if it will have none.
+  std::future<Expected<TaskResult>> result(uint64_t task);
+
+  // All that the task wrote, in parts; take() returns false to have no more.
+  Expected<void> output(const TaskResult& result, Stream stream,
+                        const std::function<bool(std::string_view part)>& take);
+
+  Expected<JobStatus> status();
+  Expected<void> cancel();  // A job that has ended is fine.
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+class DUNLIN_API Client {
+ public:
+  // `unavailable` if nobody answers at the URL, `denied` if the token is not wanted there.
+  static Expected<Client> connect(const std::string& url, const ConnectOptions& options = {});
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl) noexcept;
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  // Returns when the job is durable. A job like one that this client submitted before costs one
+  // request, however many tasks it has, unless its values are too large to travel with it.
+  Expected<JobHandle> submit(const JobOptions& job);
+
+  // A job that somebody submitted. Its outcomes are looked up every second.
+  Expected<JobHandle> find(const std::string& id);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace v1
+}  // namespace dunlin::sdk
