@@ -13,7 +13,7 @@ Instant RunClock::now() const { return posix_clock().now() + leapt_; }
 WallTime RunClock::wall() const { return posix_clock().wall(); }
 
 Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
-  std::unique_ptr<Runner> runner(new Runner());
+  auto runner = std::make_unique<Runner>(Private{});
   runner->store_ = TRY(open_file_store(posix_disk(), runner->clock_, options.folder + "/store"));
   FileStore& store = *runner->store_;
   runner->clock_.leap();

@@ -40,7 +40,11 @@ class RunClock final : public Clock {
 };
 
 class Runner {
+  struct Private {};
+
  public:
+  explicit Runner(Private) {}
+
   // `conflict` if the folder holds another job: its inputs have changed. `denied` if another
   // process has it open.
   static Result<std::unique_ptr<Runner>> open(RunnerOptions options);
@@ -65,8 +69,6 @@ class Runner {
   FileStore& store() { return *store_; }
 
  private:
-  Runner() = default;
-
   RunClock clock_;
   std::unique_ptr<FileStore> store_;
   std::unique_ptr<Agent> agent_;

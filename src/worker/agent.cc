@@ -35,7 +35,7 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
-Agent::Agent(AgentOptions options, std::unique_ptr<Desk> desk)
+Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique_ptr<Desk> desk)
     : connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
@@ -51,7 +51,7 @@ Agent::~Agent() {
 
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
   SlotOptions slots = std::move(options.slots);
-  std::unique_ptr<Agent> agent(new Agent(std::move(options), std::move(desk)));
+  auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   watch(agent->epoll_, agent->slots_->descriptor());
   watch(agent->epoll_, agent->sent_.descriptor());

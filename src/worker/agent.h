@@ -22,7 +22,10 @@ struct AgentOptions {
 };
 
 class Agent {
+  struct Private {};
+
  public:
+  Agent(Private, AgentOptions options, std::unique_ptr<Desk> desk);
   static Result<std::unique_ptr<Agent>> start(AgentOptions options, std::unique_ptr<Desk> desk);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -44,8 +47,6 @@ class Agent {
     uint64_t ticket = 0;
     Result<void> result;
   };
-
-  Agent(AgentOptions options, std::unique_ptr<Desk> desk);
 
   static Now now();
   void carry_out();
