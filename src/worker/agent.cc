@@ -1,5 +1,7 @@
 #include "worker/agent.h"
 
+#include <algorithm>
+#include <iterator>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
+#include "worker/attempt.h"
 #include "worker/stamps.h"
 
 namespace dunlin {
@@ -66,8 +69,10 @@ void Agent::turn(Instant until, int also) {
     if (also >= 0) watch(epoll_, also);
     also_ = also;
   }
-  auto answers = desk_->gather(std::min(until, mind_.next_wake()), epoll_);
+  const Instant wake = idle_.empty() ? std::min(until, mind_.next_wake()) : posix_clock().now();
+  auto answers = desk_->gather(wake, epoll_);
   std::vector<Ending> endings = slots_->take();
+  std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
   const Now now = Agent::now();
   for (NumberedAnswer& answer : answers) mind_.answered(answer.id, std::move(answer.answer), now);
   if (!endings.empty()) mind_.ended(std::move(endings), now);
@@ -79,10 +84,24 @@ void Agent::turn(Instant until, int also) {
 void Agent::carry_out() {
   WorkerMind::Effects effects = mind_.take();
   if (!effects.drop.empty()) slots_->drop(effects.drop);
-  if (!effects.start.empty()) slots_->assign(std::move(effects.start), effects.grab);
+  if (!effects.start.empty()) start(std::move(effects.start), effects.grab);
   for (const WorkerMind::Upload& one : effects.uploads) upload(one);
   for (WorkerMind::Ask& ask : effects.asks) desk_->post(ask.id, std::move(ask.request));
   std::ranges::move(effects.published, std::back_inserter(published_));
+}
+
+// A task that does nothing needs no slot: waking a thread would be all of its work.
+void Agent::start(std::vector<Assignment> assignments, size_t grab) {
+  const auto rest = std::stable_partition(assignments.begin(), assignments.end(), is_noop);
+  const int64_t now_us = wall_us();
+  for (auto one = assignments.begin(); one != rest; ++one) {
+    Ending& ending = idle_.emplace_back();
+    ending.ticket = one->ticket;
+    ending.outcome.set_state(model::STATE_OK);
+    ending.started_us = now_us;
+  }
+  assignments.erase(assignments.begin(), rest);
+  if (!assignments.empty()) slots_->assign(std::move(assignments), grab);
 }
 
 // One after the other, in a thread that may wait for the store as long as it takes.

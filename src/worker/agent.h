@@ -50,6 +50,7 @@ class Agent {
 
   static Now now();
   void carry_out();
+  void start(std::vector<Assignment> assignments, size_t grab);
   void upload(const WorkerMind::Upload& upload);
 
   Connect connect_;
@@ -57,6 +58,7 @@ class Agent {
   std::unique_ptr<Desk> desk_;
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;
+  std::vector<Ending> idle_;  // Of tasks that did nothing; for the next turn.
   std::vector<WorkerMind::Published> published_;
   Box<Sent> sent_;
   std::unique_ptr<CallStore> blob_store_;  // Of the lane.
