@@ -18,6 +18,12 @@ Put same_again(const Stored<model::Job>& job) {
   return {std::string(kJobs), job.record.id(), job.record.SerializeAsString(), job.version};
 }
 
+// Once those that come after an ended job were looked at. What is submitted later is looked at by
+// who submits it.
+Erase forget_mark(const std::string& ended) {
+  return {std::string(kAfter), after_key(ended, ""), kAnyVersion};
+}
+
 // Does what is due for one job. Returns it if it has ended without a start, so that what comes
 // after it must be looked at, and then its rows forgotten.
 Result<std::optional<model::Job>> release_one(Store& store, const std::string& id, int64_t now_us) {
@@ -72,7 +78,11 @@ Result<void> release_all(Store& store, std::deque<std::string> jobs, int64_t now
     TRY(append_dependants(store.table(), id, jobs));
   }
   // Last, and from the far end: if we die on the way, whoever repeats this finds the rest.
-  for (size_t i = order.size(); i-- > 0;) TRY(store.commit(forget_writes(*order[i])));
+  for (size_t i = order.size(); i-- > 0;) {
+    std::vector<Write> writes = forget_writes(*order[i]);
+    writes.push_back(forget_mark(order[i]->id()));
+    TRY(store.commit(writes));
+  }
   return {};
 }
 
@@ -128,7 +138,9 @@ Result<void> release_if_ready(Store& store, const std::string& job, int64_t now_
 Result<void> release_dependants(Store& store, const std::string& ended, int64_t now_us) {
   std::deque<std::string> jobs;
   TRY(append_dependants(store.table(), ended, jobs));
-  return release_all(store, std::move(jobs), now_us);
+  TRY(release_all(store, std::move(jobs), now_us));
+  TRY(store.commit(std::vector<Write>{forget_mark(ended)}));
+  return {};
 }
 
 }  // namespace dunlin

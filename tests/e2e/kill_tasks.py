@@ -55,6 +55,7 @@ def kill(dunlin, folder, url, seed, worker_kills, hub_kills):
     for name in names:
         fleet.start(name)
     counts = collections.Counter()
+    instants = open(f"{folder}/kills", "w")
     for victim in victims:
         while True:
             time.sleep(chance.expovariate(1) * 0.45)
@@ -64,6 +65,7 @@ def kill(dunlin, folder, url, seed, worker_kills, hub_kills):
             if there:
                 break
         counts[victim] += 1
+        print(int(time.time() * 1e6), file=instants)
     for name in [*names, "hub"]:
         fleet.kill(name)
     print(f"killed the hub {counts['hub']} times, workers {counts['worker']} times", flush=True)
@@ -132,6 +134,14 @@ def check_task(name, result, attempts):
     return errors
 
 
+def busy_kills(dunlin, folder):
+    """The share of the kills that came while a task was still to be done."""
+    results = lines_of(dunlin, "results", "plain") + lines_of(dunlin, "results", "slow")
+    last = max(result["committed_us"] for result in results)
+    instants = [int(line) for line in open(f"{folder}/kills")]
+    return sum(instant < last for instant in instants) / max(1, len(instants))
+
+
 def check(dunlin, folder):
     errors = []
     for name in ["plain", "slow", "flaky", "bad", "once", "output", "large"]:
@@ -144,6 +154,10 @@ def check(dunlin, folder):
         errors += check_job(dunlin, folder, "last")[0]
     elif after != "skipped":
         errors.append(f"last is {after}, but not all that it comes after went well")
+    share = busy_kills(dunlin, folder)
+    print(f"{share:.0%} of the kills came while there was work", flush=True)
+    if share < 0.5:
+        errors.append("there was too little work for so many kills: give more TASKS")
     for error in errors[:20]:
         print(error, file=sys.stderr)
     sys.exit(len(errors) > 0)

@@ -13,7 +13,7 @@ mkdir tasks
 # Each start of a task is a line, written at once, so that lines of several writers stay whole.
 note="echo {#} \$DUNLIN_ATTEMPT >>$work/tasks"
 submit --name plain --array "0-$((tasks - 1))" -- "$note/plain"
-submit --name slow --array "0-$((tasks / 20 - 1))" -- "$note/slow; sleep 0.3"
+submit --name slow --array "0-$((tasks / 8 - 1))" -- "$note/slow; sleep 0.3"
 submit --name flaky --array "0-$((tasks / 20 - 1))" --retries 2 --backoff 50ms -- \
   "$note/flaky; test \$(({#} % 7)) != 0 -o \$DUNLIN_ATTEMPT -gt 2"
 submit --name bad --array 0-99 --retries 1 -- "$note/bad; exit 3"

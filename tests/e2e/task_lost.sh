@@ -42,9 +42,9 @@ look_after() {
     echo "$1" >>ended
   done
 }
-look_after a &
+look_after a 2>/dev/null &
 started+=($!) a=$!
-look_after b &
+look_after b 2>/dev/null &
 started+=($!) b=$!
 submit --name poison --requires poison --array 0-199 -- \
   "echo {#} \$DUNLIN_ATTEMPT >>$work/poison; test {#} != 42 || kill -9 \$PPID"
