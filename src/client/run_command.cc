@@ -248,10 +248,11 @@ Result<int> run(const RunVerb& verb) {
   const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
   model::Spec spec = TRY(make_spec(verb, name));
   const Gathered gathered = TRY(gather(verb.sources, input_blob_name(kRunId, "")));
-  if (gathered.tasks == 0) return kExitDone;
   spec.set_tasks(gathered.tasks);
   *spec.mutable_command() = gathered.command;
   *spec.mutable_inputs() = gathered.inputs;
+  if (!verb.sources.words.empty()) TRY(Template::compile(spec));
+  if (gathered.tasks == 0) return kExitDone;
   TRY(validate_spec(spec));
   if (verb.dry_run) return show_commands(gathered, spec);
   return run_all(verb, name, gathered, spec, halt);
