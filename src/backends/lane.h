@@ -19,18 +19,14 @@ template <typename T>
 class Box {
  public:
   void put(T value) {
-    bool first = false;
-    {
-      const std::lock_guard lock(mutex_);
-      first = values_.empty();
-      values_.push_back(std::move(value));
-    }
-    if (first) waker_.wake();
+    const std::lock_guard lock(mutex_);
+    if (values_.empty()) waker_.wake();
+    values_.push_back(std::move(value));
   }
 
   std::vector<T> take() {
     const std::lock_guard lock(mutex_);
-    waker_.calm();
+    if (!values_.empty()) waker_.calm();
     return std::exchange(values_, {});
   }
 

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kUploadTries = 100;  // Of some seconds each, while the hub is away.
 
+constexpr Millis kNap = Millis(2);  // Endings may wait so long while the slots have enough to do.
+
 void watch(int epoll, int descriptor) {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -42,14 +44,17 @@ Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique
     : connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  CHECK(epoll_ >= 0);
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      others_(epoll_create1(EPOLL_CLOEXEC)) {
+  CHECK(epoll_ >= 0 && others_ >= 0);
+  watch(epoll_, others_);
 }
 
 Agent::~Agent() {
   slots_.reset();
   lane_.reset();
   close(epoll_);
+  close(others_);
 }
 
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
@@ -57,7 +62,7 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_pt
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   watch(agent->epoll_, agent->slots_->descriptor());
-  watch(agent->epoll_, agent->sent_.descriptor());
+  watch(agent->others_, agent->sent_.descriptor());
   agent->mind_.begin(now());
   agent->carry_out();
   return agent;
@@ -65,12 +70,16 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_pt
 
 void Agent::turn(Instant until, int also) {
   if (also != also_) {
-    if (also_ >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, also_, nullptr);
-    if (also >= 0) watch(epoll_, also);
+    if (also_ >= 0) epoll_ctl(others_, EPOLL_CTL_DEL, also_, nullptr);
+    if (also >= 0) watch(others_, also);
     also_ = also;
   }
-  const Instant wake = idle_.empty() ? std::min(until, mind_.next_wake()) : posix_clock().now();
-  auto answers = desk_->gather(wake, epoll_);
+  const Instant begun = posix_clock().now();
+  Instant wake = idle_.empty() ? std::min(until, mind_.next_wake()) : begun;
+  // While the slots have enough in front of them, they do not wake us for each task that ends.
+  const bool nap = mind_.has_enough_started();
+  if (nap) wake = std::min(wake, begun + kNap);
+  auto answers = desk_->gather(wake, nap ? others_ : epoll_);
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
   const Now now = Agent::now();
@@ -78,6 +87,10 @@ void Agent::turn(Instant until, int also) {
   if (!endings.empty()) mind_.ended(std::move(endings), now);
   for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
   if (mind_.next_wake() <= now.at) mind_.tick(now);
+  carry_out();
+  // One round more, so that a task that does nothing is published with the next bytes we send.
+  if (idle_.empty()) return;
+  mind_.ended(std::exchange(idle_, {}), now);
   carry_out();
 }
 

@@ -57,13 +57,14 @@ class Agent {
   WorkerMind mind_;  // Before the slots, which read its plans.
   std::unique_ptr<Desk> desk_;
   std::unique_ptr<Slots> slots_;
-  int epoll_ = -1;
+  int epoll_ = -1;            // The slots, and others_.
+  int others_ = -1;           // What else may wake us.
   std::vector<Ending> idle_;  // Of tasks that did nothing; for the next turn.
   std::vector<WorkerMind::Published> published_;
   Box<Sent> sent_;
   std::unique_ptr<CallStore> blob_store_;  // Of the lane.
   std::unique_ptr<Lane> lane_;
-  int also_ = -1;  // In epoll_ now.
+  int also_ = -1;  // In others_ now.
 };
 
 }  // namespace dunlin

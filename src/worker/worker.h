@@ -97,6 +97,8 @@ class WorkerMind {
   const std::optional<Error>& failure() const { return failure_; }
 
   std::string describe() const;  // For people who look for a fault.
+  // More tasks wait in front of the slots than run in them.
+  bool has_enough_started() const { return running_.size() > size_t{2} * options_.slots; }
   size_t holds() const { return held_.size(); }
   size_t busy() const { return std::min<size_t>(running_.size(), options_.slots); }
   uint64_t done() const { return done_; }
