@@ -22,6 +22,7 @@
 #include "client/run_show.h"
 #include "client/runner.h"
 #include "client/submit_verb.h"
+#include "net/socket.h"
 
 namespace dunlin {
 namespace {
@@ -29,6 +30,7 @@ namespace {
 constexpr uint32_t kSlotsMax = 1024;
 constexpr size_t kNoteMax = 1 << 20;
 constexpr Millis kTick = Millis(200);
+constexpr Millis kLockWait = std::chrono::seconds(3);
 
 // What a run is known by: the folder it was started in and all words that make its tasks.
 struct RunName {
@@ -197,6 +199,18 @@ int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool 
   return loop.halted() ? kExitFailed : kExitInterrupted;
 }
 
+// Children of a run that was just killed may hold its lock until they notice.
+Result<std::unique_ptr<Runner>> open_runner(const RunnerOptions& options) {
+  const Instant deadline = posix_clock().now() + kLockWait;
+  while (true) {
+    auto opened = Runner::open(options);
+    if (opened.ok() || opened.error().code != Code::denied || posix_clock().now() >= deadline) {
+      return opened;
+    }
+    wait_until(posix_clock().now() + kTick / 4, posix_clock());
+  }
+}
+
 Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
                     const model::Spec& spec, const Halt& halt) {
   RunShow show(verb, gathered, spec);
@@ -210,7 +224,7 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   }
   if (options.slots == 0) options.slots = std::max(1U, std::thread::hardware_concurrency());
   const int signals = signals_to_stop();
-  auto opened = Runner::open(std::move(options));
+  auto opened = open_runner(options);
   if (!opened.ok() && opened.error().code == Code::conflict) {
     return Error{Code::invalid,
                  fmt::format("this line was started before with other inputs or options, and was "

@@ -90,7 +90,7 @@ void Agent::turn(Instant until, int also) {
   carry_out();
   // One round more, so that a task that does nothing is published with the next bytes we send.
   if (idle_.empty()) return;
-  mind_.ended(std::exchange(idle_, {}), now);
+  mind_.ended(std::exchange(idle_, {}), Agent::now());
   carry_out();
 }
 
