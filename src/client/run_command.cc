@@ -90,7 +90,7 @@ void mention_others(const RunName& name) {
   const std::filesystem::path runs = std::filesystem::path(name.folder).parent_path();
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(runs, failed)) {
-    if (entry.path() == name.folder) continue;
+    if (entry.path() == name.folder || entry.path().has_extension()) continue;
     const auto text = read_input(entry.path().string() + "/line.json", kNoteMax);
     if (!text.ok()) continue;
     const auto note = nlohmann::json::parse(text.value(), nullptr, false);
@@ -239,11 +239,15 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   RunLoop loop(*runner, show, halt);
   TRY(loop.run(signals));
   const int code = finish(loop, *runner, show, verb.quiet);
-  const bool complete = runner->complete();
-  runner.reset();
-  if (complete) {  // All that it held has been shown.
+  if (runner->complete()) {
+    // All that it held has been shown. It loses its name while it is still locked, so that nobody
+    // who starts the same line now can take it over.
+    const std::string old = name.folder + ".done";
     std::error_code ignored;
-    std::filesystem::remove_all(name.folder, ignored);
+    std::filesystem::remove_all(old, ignored);
+    std::filesystem::rename(name.folder, old, ignored);
+    runner.reset();
+    std::filesystem::remove_all(old, ignored);
   }
   return code;
 }

@@ -286,6 +286,10 @@ class WorkerMind {
   void release_waiting(const Stored<model::Job>& job, uint32_t depth, std::function<void()> then);
 
   bool stopping() const { return draining_ || stopping_; }
+  // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
+  bool is_alone() const { return !options_.queue.empty(); }
+  // One more loss would end it.
+  bool is_doubtful(const Held& held) const { return held.lost + 1 >= kLostMax && !is_alone(); }
   Held* find(uint64_t held);
   Held* find(const Lease& lease);
 

@@ -149,7 +149,7 @@ double WorkerMind::pace_of(const Plan& plan) const {
 
 bool WorkerMind::fits(const Held& held) const {
   const model::Requirements& needs = held.plan->spec.requires_();
-  if (held.lost + 1 >= kLostMax && doubtful_ + claiming_ > 0) return false;
+  if (is_doubtful(held) && doubtful_ + claiming_ > 0) return false;
   if (is_heavy(needs) && claiming_ > 0) return false;
   if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < options_.slots;
   return cpus_used_ + std::max(needs.cpus(), 1U) <= options_.slots &&
@@ -182,7 +182,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       continue;
     }
     if (careful) held.lost = losses(held, *view, offset);
-    if (careful && !only_once && held.lost >= kLostMax) {
+    if (careful && !only_once && held.lost >= kLostMax && !is_alone()) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, fmt::format("{} workers in a row were lost while they "
@@ -352,7 +352,7 @@ void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& va
   cpus_used_ += std::max(needs.cpus(), 1U);
   mem_used_ += needs.mem_bytes();
   if (is_heavy(needs)) ++heavy_;
-  if (held.lost + 1 >= kLostMax) {
+  if (is_doubtful(held)) {
     ++doubtful_;
     running.doubtful = true;
   }

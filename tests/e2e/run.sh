@@ -62,7 +62,7 @@ for words in "--frobnicate ls" "--array 1-x echo" "--array 0-1000000000000 echo"
   "--timeout soon true" "-j 100000 true"; do
   expect 2 "$DUNLIN" run $words </dev/null
 done
-expect 2 "$DUNLIN" run --colsep '(' echo {2} ::: a
+expect 2 "$DUNLIN" run --colsep 'a(b' echo {2} ::: a
 expect 2 "$DUNLIN" run echo ::: a b :::+ 1
 expect 2 "$DUNLIN" run echo :::: no-such-file
 says "$err" no-such-file

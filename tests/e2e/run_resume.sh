@@ -5,9 +5,9 @@ export XDG_STATE_HOME=$work/state
 seq 400 >values
 : >started
 
-line() { "$DUNLIN" run -j4 'echo {} >>started; sleep 0.01; echo {}' :::: values; }
+line=("$DUNLIN" run -j4 'echo {} >>started; sleep 0.01; echo {}' :::: values)
 kills=0
-until line >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
+until "${line[@]}" >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
   # Some tasks later than the last time, wherever that is.
   target=$(($(wc -l <started 2>/dev/null || echo 0) + 7 + kills * 5))
   within 20 bash -c "[ \$(wc -l <started) -ge $target ]" || true
@@ -15,7 +15,7 @@ until line >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
   wait $pid 2>/dev/null || true
   kills=$((kills + 1))
 done
-wait $pid
+wait $pid || { cat said; fail "it ended with $?"; }
 grep -q "tasks had ended before" said || fail "nothing was kept"
 # What is shown is durable first, so a kill in between may hide it, but never shows it twice.
 same "$(sort shown | uniq -d)" ""
