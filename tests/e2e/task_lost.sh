@@ -35,7 +35,7 @@ stop_worker
 look_after() {
   trap '[ -z "$agent" ] || kill -9 "$agent"; exit' TERM
   while :; do
-    "$DUNLIN" worker --allow-root --name "$1" --folder "$work/$1.folder" --slots 2 --hold 1s \
+    "$DUNLIN" worker --allow-root --name "$1" --folder "$work/$1.folder" --slots 2 --hold 3s \
       --tag poison >>"$1.out" 2>>"$1.log" &
     agent=$!
     wait $agent || true
