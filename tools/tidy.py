@@ -16,7 +16,7 @@ BANNED = [
     (r"\bs?rand\(|std::random_device|std::mt19937", "Env::random", ["base/env_posix"]),
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
-     ["base/env_posix", "base/log", "bench/", "client/run_command", "client/worker_command",
+     ["base/env_posix", "base/log", "bench/",
       "engine/file_store", "backends/lane", "hub/test_hub", "sdk/link", "sdk/receive", "sdk/worker",
       "worker/orphans", "worker/process", "worker/slot"]),
     (r"\bthrow\b", "Result<T>", []),

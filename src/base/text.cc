@@ -121,6 +121,12 @@ Result<uint64_t> parse_number(std::string_view what, std::string_view text) {
                fmt::format("{} {} is not a number of 0 to {}", what, quote(text), UINT64_MAX)};
 }
 
+uint64_t fingerprint(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
 std::string human_duration(Millis duration) {
   const int64_t ms = std::max<int64_t>(duration.count(), 0);
   const int64_t seconds = ms / 1000;

@@ -28,6 +28,10 @@ std::string human_duration(Millis duration);  // "0.4s", "59s", "4m05s", "2h03m"
 
 std::string human_size(uint64_t bytes);  // "512 B", "1.5 KiB", "3.0 GiB".
 
+// Names things by what they are: equal bytes, equal numbers. Not for anything that must not collide
+// (FNV-1a).
+uint64_t fingerprint(std::string_view bytes);
+
 bool is_utf8(std::string_view bytes);
 
 std::string to_base64(std::string_view bytes);

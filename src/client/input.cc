@@ -29,7 +29,12 @@ Error too_long(const std::string& file, uint64_t max) {
 class Source {
  public:
   static Result<Source> open(const std::string& file) {
-    if (file == "-") return Source(file, stdin);
+    if (file == "-") {
+      if (isatty(STDIN_FILENO) == 1) {
+        fmt::print(stderr, "dunlin: reading from the terminal; Ctrl-D ends it\n");
+      }
+      return Source(file, stdin);
+    }
     std::FILE* const opened = std::fopen(file.c_str(), "re");
     if (opened == nullptr) return cannot_read(file, std::strerror(errno));
     return Source(file, opened);

@@ -7,14 +7,13 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/signalfd.h>
-#include <thread>
 #include <unistd.h>
 
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/names.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "client/halt.h"
 #include "client/input.h"
@@ -23,11 +22,11 @@
 #include "client/runner.h"
 #include "client/submit_verb.h"
 #include "net/socket.h"
+#include "worker/defaults.h"
 
 namespace dunlin {
 namespace {
 
-constexpr uint32_t kSlotsMax = 1024;
 constexpr size_t kNoteMax = 1 << 20;
 constexpr Millis kTick = Millis(200);
 constexpr Millis kLockWait = std::chrono::seconds(3);
@@ -49,6 +48,7 @@ std::string shown_line(const RunVerb& verb) {
   if (sources.header) line += " --header";
   if (sources.csv) line += " --csv";
   if (sources.null) line += " -0";
+  if (sources.skip_empty) line += " -r";
   if (sources.max_args > 0) line += fmt::format(" -n {}", sources.max_args);
   if (sources.no_quote) line += " --no-quote";
   for (const std::string& word : sources.words) line += ' ' + shell_quote(word);
@@ -61,10 +61,8 @@ Result<RunName> name_run(const RunVerb& verb) {
   name.cwd = std::filesystem::current_path(failed).string();
   if (failed) return Error{Code::invalid, "the current folder is gone: change to another one"};
   name.line = shown_line(verb);
-  const std::string all = name.cwd + '\n' + name.line;
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : all) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  name.folder = fmt::format("{}/{:016x}", TRY(state_folder("runs")), hash);
+  name.folder = fmt::format("{}/{:016x}", TRY(state_folder("runs")),
+                            fingerprint(name.cwd + '\n' + name.line));
   return name;
 }
 
@@ -124,14 +122,6 @@ Result<int> show_commands(const Gathered& gathered, const model::Spec& spec) {
   return kExitDone;
 }
 
-int signals_to_stop() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 // Until all have ended, or the run is told to stop.
 class RunLoop {
  public:
@@ -152,7 +142,6 @@ class RunLoop {
     return show_.end(runner_.store());
   }
 
-  bool interrupted() const { return signals_ > 0; }
   bool halted() const { return halted_ != Halt::When::never; }
 
  private:
@@ -166,9 +155,8 @@ class RunLoop {
   }
 
   void look_at_signals(int signals) {
-    signalfd_siginfo info{};
-    while (read(signals, &info, sizeof(info)) == sizeof(info)) {
-      const bool gently = info.ssi_signo == SIGTERM && signals_ == 0;
+    while (const auto signal = take_signal(signals)) {
+      const bool gently = *signal == SIGTERM && signals_ == 0;
       ++signals_;
       gently ? runner_.drain() : runner_.stop();
     }
@@ -199,11 +187,45 @@ int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool 
   return loop.halted() ? kExitFailed : kExitInterrupted;
 }
 
+// It loses its name first, so that nobody who starts the same line now can take it over. REQUIRES:
+// its lock is held.
+void rename_away(const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder + ".done", ignored);
+  std::filesystem::rename(folder, folder + ".done", ignored);
+}
+
+void remove_renamed(const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder + ".done", ignored);
+}
+
+// Drops what an earlier start has done. `denied` while it runs.
+Result<void> discard(const std::string& folder) {
+  std::error_code failed;
+  if (!std::filesystem::exists(folder, failed)) return {};
+  {
+    const auto store = open_file_store(posix_disk(), posix_clock(), folder + "/store");
+    if (!store.ok() && store.error().code == Code::denied) return store.error();
+    rename_away(folder);
+  }
+  remove_renamed(folder);
+  return {};
+}
+
+Result<std::unique_ptr<Runner>> try_open(const RunVerb& verb, const RunName& name,
+                                         const RunnerOptions& options) {
+  if (verb.fresh) TRY(discard(name.folder));
+  TRY(write_note(name, options.spec.tasks()));
+  return Runner::open(options);
+}
+
 // Children of a run that was just killed may hold its lock until they notice.
-Result<std::unique_ptr<Runner>> open_runner(const RunnerOptions& options) {
+Result<std::unique_ptr<Runner>> open_runner(const RunVerb& verb, const RunName& name,
+                                            const RunnerOptions& options) {
   const Instant deadline = posix_clock().now() + kLockWait;
   while (true) {
-    auto opened = Runner::open(options);
+    auto opened = try_open(verb, name, options);
     if (opened.ok() || opened.error().code != Code::denied || posix_clock().now() >= deadline) {
       return opened;
     }
@@ -215,16 +237,14 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
                     const model::Spec& spec, const Halt& halt) {
   RunShow show(verb, gathered, spec);
   TRY(show.open());
-  if (verb.fresh) std::filesystem::remove_all(name.folder);
-  TRY(write_note(name, gathered.tasks));
   if (!verb.quiet) mention_others(name);
   RunnerOptions options{.folder = name.folder, .slots = verb.slots, .spec = spec};
   for (const Gathered::Blob& blob : gathered.blobs) {
     options.blobs.push_back(blob_of_bytes(blob.name, blob.bytes));
   }
-  if (options.slots == 0) options.slots = std::max(1U, std::thread::hardware_concurrency());
-  const int signals = signals_to_stop();
-  auto opened = open_runner(options);
+  if (options.slots == 0) options.slots = default_slots();
+  const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP});
+  auto opened = open_runner(verb, name, options);
   if (!opened.ok() && opened.error().code == Code::conflict) {
     return Error{Code::invalid,
                  fmt::format("this line was started before with other inputs or options, and was "
@@ -240,14 +260,9 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   TRY(loop.run(signals));
   const int code = finish(loop, *runner, show, verb.quiet);
   if (runner->complete()) {
-    // All that it held has been shown. It loses its name while it is still locked, so that nobody
-    // who starts the same line now can take it over.
-    const std::string old = name.folder + ".done";
-    std::error_code ignored;
-    std::filesystem::remove_all(old, ignored);
-    std::filesystem::rename(name.folder, old, ignored);
+    rename_away(name.folder);  // All that it held has been shown.
     runner.reset();
-    std::filesystem::remove_all(old, ignored);
+    remove_renamed(name.folder);
   }
   return code;
 }

@@ -6,14 +6,13 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "client/target_options.h"
 #include "worker/agent.h"
@@ -32,21 +31,6 @@ Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   options.hold = TRY(parse_duration(verb.hold));
   if (!verb.idle_exit.empty()) options.idle_exit = TRY(parse_duration(verb.idle_exit));
   return with_defaults(std::move(options));
-}
-
-// SIGTERM and SIGINT as a descriptor. Blocked before any thread begins.
-int signals_to_leave() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-bool take_signal(int descriptor) {
-  signalfd_siginfo info{};
-  return read(descriptor, &info, sizeof(info)) == sizeof(info);
 }
 
 void serve(Agent& agent, int signals) {
@@ -83,7 +67,7 @@ Result<int> run(const WorkerVerb& verb) {
     return Error{Code::invalid,
                  "--at (DUNLIN_AT) must name a hub: dunlin://HOST:PORT, as `dunlin hub` prints it"};
   }
-  const int signals = signals_to_leave();
+  const int signals = watch_signals({SIGTERM, SIGINT});
   Doors doors = TRY(open_doors(
       at, {.token_file = verb.target.token_file, .tls_ca = verb.target.tls_ca, .make = false}));
   options.connect = doors.connect;

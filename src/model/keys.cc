@@ -3,20 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace dunlin {
-namespace {
-
-// FNV-1a: only to name queues, so no attacker gains from a collision; 64 bits make accidents rare.
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash ^= static_cast<uint8_t>(c);
-    hash *= 0x100000001b3;
-  }
-  return hash;
-}
-
-}  // namespace
 
 uint64_t page_size(uint64_t page, uint64_t tasks) {
   const uint64_t first = page * kPageTasks;
@@ -47,7 +36,7 @@ std::string queue_of(const model::Route& route) {
   for (const std::string& tag : route.requires_().tags()) text += '\n' + tag;
   const model::Requirements& needs = route.requires_();
   text += fmt::format("\n\n{} {} {}", needs.cpus(), needs.mem_bytes(), needs.gpus());
-  return fmt::format("work.{}.{:016x}", route.priority(), hash_of(text));
+  return fmt::format("work.{}.{:016x}", route.priority(), fingerprint(text));
 }
 
 model::Route route_of(const model::Spec& spec) {
@@ -56,6 +45,10 @@ model::Route route_of(const model::Spec& spec) {
   route.set_priority(spec.priority());
   route.set_owner(spec.owner());
   return route;
+}
+
+void embed_spec(model::Range& range, const model::Spec& spec) {
+  if (spec.ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = spec;
 }
 
 }  // namespace dunlin

@@ -69,4 +69,7 @@ std::string range_id(const model::Range& range);
 std::string queue_of(const model::Route& route);
 model::Route route_of(const model::Spec& spec);
 
+// Puts the spec into the range if it is small, so that nobody needs to read it from the table.
+void embed_spec(model::Range& range, const model::Spec& spec);
+
 }  // namespace dunlin

@@ -9,14 +9,12 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "worker/attempt.h"
 #include "worker/stamps.h"
 
 namespace dunlin {
 namespace {
 
-constexpr int kUploadTries = 100;  // Of some seconds each, while the hub is away.
-
+constexpr int kUploadTries = 100;   // Of some seconds each, while the hub is away.
 constexpr Millis kNap = Millis(2);  // Endings may wait so long while the slots have enough to do.
 
 void watch(int epoll, int descriptor) {
@@ -105,7 +103,9 @@ void Agent::carry_out() {
 
 // A task that does nothing needs no slot: waking a thread would be all of its work.
 void Agent::start(std::vector<Assignment> assignments, size_t grab) {
-  const auto rest = std::stable_partition(assignments.begin(), assignments.end(), is_noop);
+  const auto rest = std::stable_partition(
+      assignments.begin(), assignments.end(),
+      [](const Assignment& one) { return one.spec->command().builtin() == "noop"; });
   const int64_t now_us = wall_us();
   for (auto one = assignments.begin(); one != rest; ++one) {
     Ending& ending = idle_.emplace_back();
@@ -127,6 +127,7 @@ void Agent::upload(const WorkerMind::Upload& upload) {
         auto store = connect_();
         if (!store.ok()) {
           result = store.error();
+          if (result.error().code != Code::unavailable) break;
           continue;
         }
         blob_store_ = std::move(store).value();

@@ -31,10 +31,6 @@ struct Attempt {
   std::string cleanup = {};  // A shell line.
 };
 
-inline bool is_noop(const Assignment& assignment) {
-  return assignment.spec->command().builtin() == "noop";
-}
-
 // `private_folder` is where it runs unless it says otherwise, and its TMPDIR.
 Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
                 const std::string& private_folder);

@@ -10,11 +10,9 @@
 #include "model/submit.h"
 
 namespace dunlin {
-namespace {
-
-constexpr uint32_t kSlotsMax = 1024;
-
-}  // namespace
+uint32_t default_slots() {
+  return static_cast<uint32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN), 1, kSlotsMax));
+}
 
 Result<WorkerOptions> with_defaults(WorkerOptions options) {
   options.host = host_name();
@@ -28,9 +26,7 @@ Result<WorkerOptions> with_defaults(WorkerOptions options) {
                                             ". _ -",
                                             quote(options.id))};
   }
-  if (options.slots == 0) {
-    options.slots = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  }
+  if (options.slots == 0) options.slots = default_slots();
   if (options.slots > kSlotsMax) {
     return Error{Code::invalid, fmt::format("{} slots are too many for one worker: at most {}; "
                                             "start several workers",

@@ -10,6 +10,9 @@ namespace dunlin {
 // something cannot be.
 Result<WorkerOptions> with_defaults(WorkerOptions options);
 
+// As many as there are cores.
+uint32_t default_slots();
+
 // `denied` as root, unless that is allowed: tasks would have all rights.
 Result<void> check_user(bool allow_root);
 

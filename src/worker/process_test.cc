@@ -6,7 +6,6 @@
 #include <csignal>
 #include <dirent.h>
 #include <set>
-#include <spawn.h>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "model/keys.h"
+#include "sim/temp_folder.h"
 #include "worker/stamps.h"
 #include "worker/test_slots.h"
 
@@ -365,25 +365,17 @@ TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
   EXPECT_EQ(read_file(slots.root() + "/job-1"), "made\n");
 }
 
-// The worker of the next test, in a process of its own.
-TEST(Process, DISABLED_IsKilled) {
-  TestSlots slots;
-  slots.start(slots.shell(std::getenv("DUNLIN_TEST_LINE")));
-  slots.wait(-1);
-}
-
 TEST(Process, ATaskDiesWithItsKilledWorker) {
-  TestSlots slots;  // For its folder.
-  const std::string fifo = slots.fifo("pid");
-  std::string line = "DUNLIN_TEST_LINE=echo $$ > " + fifo + "; exec sleep 1000";
-  std::string folder = "TMPDIR=" + slots.root();
-  char* const env[] = {line.data(), folder.data(), nullptr};
-  std::string program = "/proc/self/exe";
-  std::string filter = "--gtest_filter=Process.DISABLED_IsKilled";
-  std::string disabled = "--gtest_also_run_disabled_tests";
-  char* const argv[] = {program.data(), filter.data(), disabled.data(), nullptr};
-  pid_t worker = 0;
-  ASSERT_EQ(posix_spawn(&worker, program.c_str(), nullptr, nullptr, argv, env), 0);
+  const TempFolder folder;
+  const std::string fifo = folder.path() + "/pid";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    TestSlots slots;
+    slots.start(slots.shell("echo $$ > " + fifo + "; exec sleep 1000"));
+    slots.wait(-1);
+    _exit(0);
+  }
   const pid_t task = std::stoi(TestSlots::hear(fifo));
   kill(worker, SIGKILL);
   EXPECT_TRUE(dies(task, 2000));

@@ -43,12 +43,12 @@ bool Slot::wait_for_work() {
   return !exchange_.stopping;
 }
 
-// Leaves endings and takes assignments, if it has none. A run of no-ops is left at once; what may
-// take long never keeps the ending of another waiting. True: there is something to run.
+// Leaves endings and takes assignments, if it has none: the next task never keeps the ending of the
+// last one waiting. True: there is something to run.
 bool Slot::trade() {
   std::unique_lock lock(mutex_);
   if (stopping_) return false;
-  if (!mine_.empty() && (done_.empty() || is_noop(mine_.front()))) return true;
+  if (!mine_.empty() && done_.empty()) return true;
   std::unique_lock exchange_lock(exchange_.mutex);
   const bool first = exchange_.endings.empty() && !done_.empty();
   std::move(done_.begin(), done_.end(), std::back_inserter(exchange_.endings));
@@ -78,12 +78,6 @@ void Slot::run_next() {
     ending.ticket = assignment.ticket;
     ending.started_us = wall_us();
     ending.outcome.set_attempt(assignment.attempt);
-    if (is_noop(assignment)) {
-      ending.outcome.set_state(model::STATE_OK);
-      done_.push_back(std::move(ending));
-      --exchange_.inside;
-      return;
-    }
     busy_ = true;
     current_ = assignment.ticket;
     dropped_ = false;

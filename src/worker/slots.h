@@ -18,6 +18,8 @@
 
 namespace dunlin {
 
+inline constexpr uint32_t kSlotsMax = 1024;
+
 // One attempt at one task.
 struct Assignment {
   uint64_t ticket = 0;                // Unique in the life of the worker.

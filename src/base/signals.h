@@ -1,0 +1,15 @@
+// Signals as a descriptor, for a loop that waits for other things, too.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+
+namespace dunlin {
+
+// From now on they are only read there. To be called before any thread begins.
+int watch_signals(std::initializer_list<int> signals);
+
+// The number of one that came, if any.
+std::optional<int> take_signal(int descriptor);
+
+}  // namespace dunlin
