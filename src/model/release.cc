@@ -18,8 +18,6 @@ Put same_again(const Stored<model::Job>& job) {
   return {std::string(kJobs), job.record.id(), job.record.SerializeAsString(), job.version};
 }
 
-// Once those that come after an ended job were looked at. What is submitted later is looked at by
-// who submits it.
 Erase forget_mark(const std::string& ended) {
   return {std::string(kAfter), after_key(ended, ""), kAnyVersion};
 }
@@ -79,9 +77,7 @@ Result<void> release_all(Store& store, std::deque<std::string> jobs, int64_t now
   }
   // Last, and from the far end: if we die on the way, whoever repeats this finds the rest.
   for (size_t i = order.size(); i-- > 0;) {
-    std::vector<Write> writes = forget_writes(*order[i]);
-    writes.push_back(forget_mark(order[i]->id()));
-    TRY(store.commit(writes));
+    TRY(store.commit(skipped_writes(*order[i])));
   }
   return {};
 }
@@ -115,11 +111,15 @@ std::vector<Write> go_writes(const Stored<model::Job>& job, int64_t now_us) {
 
 std::vector<Write> skip_writes(const Stored<model::Job>& job, const std::string& why,
                                int64_t now_us) {
+  return {same_again(job), skipped_end(job.record.id(), why, now_us)};
+}
+
+Put skipped_end(const std::string& job, const std::string& why, int64_t now_us) {
   model::End end;
   end.set_kind(model::End::SKIPPED);
   end.set_why(why);
   end.set_ended_us(now_us);
-  return {same_again(job), Put{std::string(kEnds), job.record.id(), end.SerializeAsString(), 0}};
+  return {std::string(kEnds), job, end.SerializeAsString(), 0};
 }
 
 std::vector<Write> forget_writes(const model::Job& job) {
@@ -131,15 +131,28 @@ std::vector<Write> forget_writes(const model::Job& job) {
   return writes;
 }
 
+std::vector<Write> skipped_writes(const model::Job& job) {
+  std::vector<Write> writes = forget_writes(job);
+  writes.push_back(forget_mark(job.id()));
+  return writes;
+}
+
+std::vector<Write> released_writes(const Row& end) {
+  return {Put{std::string(kEnds), end.key, end.value, end.version}, forget_mark(end.key)};
+}
+
 Result<void> release_if_ready(Store& store, const std::string& job, int64_t now_us) {
   return release_all(store, {job}, now_us);
 }
 
 Result<void> release_dependants(Store& store, const std::string& ended, int64_t now_us) {
+  const Row end = TRY(get_row(store.table(), kEnds, ended));
+  if (end.version == 0) return {};
   std::deque<std::string> jobs;
   TRY(append_dependants(store.table(), ended, jobs));
   TRY(release_all(store, std::move(jobs), now_us));
-  TRY(store.commit(std::vector<Write>{forget_mark(ended)}));
+  const auto committed = store.commit(released_writes(end));
+  if (!committed.ok() && committed.error().code != Code::conflict) return committed.error();
   return {};
 }
 

@@ -33,9 +33,18 @@ std::vector<Write> go_writes(const Stored<model::Job>& job, int64_t now_us);
 std::vector<Write> skip_writes(const Stored<model::Job>& job, const std::string& why,
                                int64_t now_us);
 
+Put skipped_end(const std::string& job, const std::string& why, int64_t now_us);
+
 // That it waited; for a skipped job only after those that come after it were looked at, so that
 // whoever repeats the work of an agent that died finds them.
 std::vector<Write> forget_writes(const model::Job& job);
+
+// The same and the mark of those that come after it; only once they were looked at.
+std::vector<Write> skipped_writes(const model::Job& job);
+
+// Once all that come after an ended job were looked at: what is submitted later knows of the end.
+// `end` was read before that; a conflict means that the job was opened again, and the mark stays.
+std::vector<Write> released_writes(const Row& end);
 
 // Looks at a job that waits and does what is due, for what depends on it too.
 Result<void> release_if_ready(Store& store, const std::string& job, int64_t now_us);

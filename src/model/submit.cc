@@ -83,33 +83,57 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
                            quote(options.key), id, id)};
 }
 
-Result<void> check_after(Store& store, const model::Spec& spec) {
-  if (spec.after_size() == 0) return {};
+Result<std::vector<Row>> ends_before(Store& store, const model::Spec& spec) {
+  if (spec.after_size() == 0) return std::vector<Row>();
   const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
   for (const std::string& key : keys) TRY(read_job(store.table(), key));
-  return {};
+  return get_rows(store.table(), kEnds, keys);
+}
+
+// What comes after other jobs starts, waits or is skipped by how they stand at this very moment:
+// if that changes before the commit, it conflicts.
+Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Row>& ends) {
+  std::vector<Write> writes;
+  const Decision decision = TRY(decide_release(job.spec(), ends));
+  const bool waits = decision.what == Release::wait;
+  for (const Row& end : ends) {
+    if (end.version != 0) {
+      writes.push_back(Put{std::string(kEnds), end.key, end.value, end.version});
+      continue;
+    }
+    writes.push_back(Erase{std::string(kEnds), end.key, 0});
+    if (!waits) continue;
+    // The mark makes whoever ends the other job look at what comes after it.
+    writes.push_back(Put{std::string(kAfter), after_key(end.key, ""), "", kAnyVersion});
+    writes.push_back(Put{std::string(kAfter), after_key(end.key, job.id()), "", 0});
+  }
+  const int64_t now_us = job.spec().created_us();
+  switch (decision.what) {
+    case Release::wait:
+      writes.push_back(Put{std::string(kWaits), job.id(), "", 0});
+      break;
+    case Release::go:
+      writes.push_back(Push{job.queue(), {whole_range(job, now_us)}});
+      break;
+    case Release::skip:
+      writes.push_back(skipped_end(job.id(), decision.why, now_us));
+      break;
+  }
+  return writes;
 }
 
 // The one commit. `route_there`: somebody else has put it. `key`: its row as it is, which may name
 // a job that is gone; none if the job has no key.
-std::vector<Write> submission(const model::Job& job, const Row& key, bool route_there) {
-  std::vector<Write> writes;
+Result<std::vector<Write>> submission(const model::Job& job, const Row& key, bool route_there,
+                                      const std::vector<Row>& ends) {
+  std::vector<Write> writes = TRY(beginning(job, ends));
+  writes.push_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
   if (!route_there) {
     writes.push_back(
         Put{std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), 0});
   }
   if (!key.key.empty()) {
     writes.push_back(Put{std::string(kKeys), key.key, job.id(), key.version});
-  }
-  for (const std::string& other : job.spec().after()) {
-    // The mark makes whoever ends the other job look at what comes after it.
-    writes.push_back(Put{std::string(kAfter), after_key(other, ""), "", kAnyVersion});
-    writes.push_back(Put{std::string(kAfter), after_key(other, job.id()), "", 0});
-  }
-  if (job.spec().after_size() > 0) writes.push_back(Put{std::string(kWaits), job.id(), "", 0});
-  writes.push_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
-  if (job.spec().after_size() == 0) {
-    writes.push_back(Push{job.queue(), {whole_range(job, job.spec().created_us())}});
   }
   return writes;
 }
@@ -157,7 +181,7 @@ Message whole_range(const model::Job& job, int64_t sent_us) {
   range.set_attempt(1);
   range.set_round(job.round());
   range.set_sent_us(sent_us);
-  if (job.spec().ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = job.spec();
+  embed_spec(range, job.spec());
   return {range_id(range), range.SerializeAsString()};
 }
 
@@ -184,11 +208,8 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
     const bool look = !options.fresh || tries > 0 || key.version != 0;
     const auto existing =
         look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();
-    if (existing) {
-      TRY(release_if_ready(store, *existing, job.spec().created_us()));
-      return Submitted{*existing, true};
-    }
-    TRY(check_after(store, job.spec()));
+    if (existing) return Submitted{*existing, true};
+    const std::vector<Row> ends = TRY(ends_before(store, job.spec()));
     if (!blobs_there) {
       for (const NamedBlob& blob : options.blobs) {
         TRY(store.blobs().put(blob.name, blob.size, blob.source));
@@ -197,12 +218,9 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
     }
     const bool route_there =
         options.route_known || TRY(get_row(store.table(), kRoutes, job.queue())).version != 0;
-    const auto committed = store.commit(submission(job, key, route_there));
+    const auto committed = store.commit(TRY(submission(job, key, route_there, ends)));
     if (!committed.ok() && committed.error().code == Code::conflict) continue;
     if (!committed.ok()) return committed.error();
-    if (job.spec().after_size() > 0) {
-      TRY(release_if_ready(store, job.id(), job.spec().created_us()));
-    }
     return Submitted{job.id(), false};
   }
   return Error{Code::conflict, fmt::format("job {} could not be submitted because others kept "
