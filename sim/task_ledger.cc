@@ -13,7 +13,7 @@ const SimJob& TaskLedger::job(const std::string& id) const {
   return *std::ranges::find(jobs_, id, &SimJob::id);
 }
 
-// No number is used twice; an at-most-once task has only one.
+// In one round no number is used twice, and an at-most-once task has only one.
 void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt) {
   auto& attempts = starts_[{id, task}];
   const bool relaxed = job(id).spec.delivery() == model::DELIVERY_RELAXED;
@@ -40,9 +40,40 @@ void TaskLedger::page_written(const std::string& key, const std::string& value) 
   for (const model::Outcome& outcome : page.outcomes()) {
     EXPECT_TRUE(offsets.insert(outcome.offset()).second) << "two outcomes for one task";
     const auto [place, fresh] =
-        outcomes_.try_emplace({id, number * kPageTasks + outcome.offset()}, outcome.attempt());
-    EXPECT_TRUE(fresh || place->second == outcome.attempt() || relaxed)
+        outcomes_.try_emplace({id, number * kPageTasks + outcome.offset()}, outcome.attempt(),
+                              outcome.state() == model::STATE_OK);
+    EXPECT_TRUE(fresh || place->second.attempt == outcome.attempt() || relaxed)
         << "the outcome of task " << place->first.second << " of " << id << " changed";
+  }
+}
+
+// A job that is done has all its outcomes at that moment.
+void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::string& value) {
+  model::End end;
+  ASSERT_TRUE(end.ParseFromString(value));
+  if (end.kind() != model::End::DONE) return;
+  Counts counts;
+  const uint64_t tasks = job(id).spec.tasks();
+  for (uint64_t page = 0; page * kPageTasks < tasks; ++page) {
+    const std::vector<std::string> name{page_key(id, page)};
+    model::Page record;
+    ASSERT_TRUE(record.ParseFromString(store.table().get(kPages, name).value()[0].value));
+    EXPECT_TRUE(is_full(record, page, tasks)) << id << " ended without page " << page;
+    counts.ok += counts_of(record).ok;
+    counts.failed += counts_of(record).failed;
+  }
+  EXPECT_EQ(end.ok(), counts.ok) << id;
+  EXPECT_EQ(end.failed(), counts.failed) << id;
+}
+
+void TaskLedger::retried(const std::string& id) {
+  for (auto it = outcomes_.begin(); it != outcomes_.end();) {
+    if (it->first.first != id || it->second.ok) {
+      ++it;
+      continue;
+    }
+    starts_.erase(it->first);
+    it = outcomes_.erase(it);
   }
 }
 
@@ -54,6 +85,15 @@ void TaskLedger::check(CallStore& store) {
   for (const Row& row : splits) {
     EXPECT_TRUE(redelivered_.contains(row.key)) << row.key << " = " << row.value << " was left";
   }
+}
+
+void TaskLedger::check_lost(const SimJob& one, const model::Page& page,
+                            const model::Outcome& outcome) const {
+  EXPECT_TRUE(std::ranges::any_of(page.claims(), [&](const model::Claim& claim) {
+    return claim.offset() == outcome.offset();
+  })) << "lost, but nobody claims to have started it";
+  const bool once = one.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  EXPECT_TRUE(losses_ || once) << one.id << ": lost, but no worker was";
 }
 
 void TaskLedger::check_job(CallStore& store, const SimJob& one) {
@@ -78,9 +118,7 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
       const uint64_t task = page * kPageTasks + outcome.offset();
       const Conduct& conduct = one.tasks[task];
       if (outcome.state() == model::STATE_LOST) {
-        EXPECT_TRUE(std::ranges::any_of(record.claims(), [&](const model::Claim& claim) {
-          return claim.offset() == outcome.offset();
-        })) << "lost, but nobody claims to have started it";
+        check_lost(one, record, outcome);
         continue;
       }
       const auto& attempts = starts_[std::pair(one.id, task)];

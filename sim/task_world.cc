@@ -9,6 +9,7 @@
 #include "model/inputs.h"
 #include "model/keys.h"
 #include "model/release.h"
+#include "model/steer.h"
 #include "model/submit.h"
 #include "store/memory.h"
 
@@ -43,6 +44,7 @@ void SimWorker::start() {
 }
 
 void SimWorker::crash() {
+  world_.ledger().worker_lost();
   mind_.reset();
   ++life_;
   world_.events().after(Millis(world_.random().below(3000)), [this, life = life_] {
@@ -51,6 +53,7 @@ void SimWorker::crash() {
 }
 
 void SimWorker::freeze(Millis how_long) {
+  world_.ledger().worker_lost();
   frozen_until_ = std::max(frozen_until_, world_.events().now() + how_long);
 }
 
@@ -195,6 +198,7 @@ void TaskWorld::make_jobs() {
       job.tasks.push_back(conduct);
     }
     job.cancelled = random_.percent(10);
+    job.retried = random_.percent(30);
     jobs_.push_back(std::move(job));
   }
 }
@@ -212,7 +216,12 @@ Answer TaskWorld::apply(const Request& request) {
   if (commit != nullptr && std::holds_alternative<Committed>(answer)) {
     for (const Write& write : commit->writes) {
       const auto* put = std::get_if<Put>(&write);
-      if (put != nullptr && put->table == kPages) ledger_.page_written(put->key, put->value);
+      if (put == nullptr) continue;
+      // What is repeated may have been overwritten since.
+      const std::vector<std::string> keys{put->key};
+      if (store_->table().get(put->table, keys).value()[0].value != put->value) continue;
+      if (put->table == kPages) ledger_.page_written(put->key, put->value);
+      if (put->table == kEnds) ledger_.job_ended(*store_, put->key, put->value);
     }
   }
   if (const auto* pulled = std::get_if<Deliveries>(&answer)) {
@@ -233,6 +242,7 @@ void TaskWorld::post(Request request, std::function<void(Answer&&)> then) {
   const bool lost = random_.percent(faults_.request_lost);
   const bool deaf = random_.percent(faults_.answer_lost);
   const bool twice = random_.percent(faults_.repeated);
+  if (lost || deaf) ledger_.worker_lost();  // It looks like that.
   if (lost) {
     events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
     return;
@@ -269,18 +279,43 @@ void TaskWorld::submit_all() {
   for (const SimJob& job : jobs_) {
     const auto submitted = submit(*store_, job.spec, {.id = job.id});
     ASSERT_TRUE(submitted.ok()) << submitted.error().what;
-    if (!job.cancelled) continue;
-    events_.after(Millis(random_.below(8000)), [this, id = job.id] {
-      const std::vector<std::string> keys{id};
-      const Row row = store_->table().get(kEnds, keys).value()[0];
-      if (row.version != 0) return;
-      model::End end;
-      end.set_kind(model::End::CANCELLED);
-      CHECK(store_->table().put(kEnds, {id, end.SerializeAsString(), 0}).ok());
-      CHECK(release_dependants(*store_, id, 0).ok());
-      CHECK(release_if_ready(*store_, id, 0).ok());
-    });
+    if (job.cancelled) {
+      events_.after(Millis(random_.below(8000)), [this, id = job.id] { cancel(id); });
+    }
+    if (job.retried) {
+      ++retries_left_;
+      events_.after(Millis(random_.below(3000)), [this, id = job.id] { retry(id); });
+    }
   }
+}
+
+void TaskWorld::cancel(const std::string& job) {
+  const std::vector<std::string> keys{job};
+  const Row row = store_->table().get(kEnds, keys).value()[0];
+  if (row.version != 0) return;
+  model::End end;
+  end.set_kind(model::End::CANCELLED);
+  CHECK(store_->table().put(kEnds, {job, end.SerializeAsString(), 0}).ok());
+  CHECK(release_dependants(*store_, job, 0).ok());
+  CHECK(release_if_ready(*store_, job, 0).ok());
+}
+
+// As soon as it has ended.
+void TaskWorld::retry(const std::string& job) {
+  const std::vector<std::string> keys{job};
+  const Row row = store_->table().get(kEnds, keys).value()[0];
+  if (row.version == 0) {
+    events_.after(Millis(random_.below(300)), [this, job] { retry(job); });
+    return;
+  }
+  --retries_left_;
+  model::End end;
+  ASSERT_TRUE(end.ParseFromString(row.value));
+  if (end.kind() != model::End::DONE) return;
+  ledger_.retried(job);
+  const auto retried = retry_failed(*store_, job, now_of(events_).wall_us);
+  ASSERT_TRUE(retried.ok()) << retried.error().what;
+  EXPECT_EQ(retried.value().tasks, end.failed());
 }
 
 void TaskWorld::trouble() {
@@ -297,6 +332,7 @@ void TaskWorld::trouble() {
 }
 
 bool TaskWorld::all_ended() {
+  if (retries_left_ > 0) return false;
   for (const SimJob& job : jobs_) {
     const std::vector<std::string> keys{job.id};
     const Row row = store_->table().get(kEnds, keys).value()[0];

@@ -2,8 +2,8 @@
 //
 // Faults: requests and answers that get lost (then the mind hears `unavailable`), requests that
 // come twice, slow links, workers that crash, freeze, drain or are stopped, tasks that fail, time
-// out or take their worker with them, jobs that are cancelled. Everything that happens is told to a
-// ledger, which complains (gtest) about whatever must not be.
+// out or take their worker with them, jobs that are cancelled or retried. Everything that happens
+// is told to a ledger, which complains (gtest) about whatever must not be.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/records.pb.h"
+#include "model/tree.h"
 #include "sim/events.h"
 #include "store/call_store.h"
 #include "worker/worker.h"
@@ -33,7 +34,7 @@ struct SimJob {
   model::Spec spec;
   std::vector<Conduct> tasks;
   bool cancelled = false;
-  bool after_bad = false;  // Comes after a job that may not go well.
+  bool retried = false;  // What failed is queued again once it has ended.
 };
 
 // What was seen of the tasks, and what must hold at every step.
@@ -43,6 +44,9 @@ class TaskLedger {
 
   void started(const std::string& job, uint64_t task, uint32_t attempt);
   void page_written(const std::string& key, const std::string& value);
+  void job_ended(CallStore& store, const std::string& job, const std::string& value);
+  void retried(const std::string& job);  // Its failed tasks have no outcome any more.
+  void worker_lost() { losses_ = true; }
   uint64_t starts(const std::string& job, uint64_t task) const;
   void redelivered(const std::string& message) { redelivered_.insert(message); }
   // After everything has ended.
@@ -51,11 +55,17 @@ class TaskLedger {
  private:
   const SimJob& job(const std::string& id) const;
   void check_job(CallStore& store, const SimJob& job);
+  void check_lost(const SimJob& job, const model::Page& page, const model::Outcome& outcome) const;
 
   const std::vector<SimJob>& jobs_;
   std::map<std::pair<std::string, uint64_t>, std::set<uint32_t>> starts_;
-  std::map<std::pair<std::string, uint64_t>, uint32_t> outcomes_;  // The attempt that won.
-  std::set<std::string> redelivered_;                              // Messages.
+  struct Won {
+    uint32_t attempt = 0;
+    bool ok = false;
+  };
+  std::map<std::pair<std::string, uint64_t>, Won> outcomes_;
+  bool losses_ = false;
+  std::set<std::string> redelivered_;  // Messages.
 };
 
 struct TaskFaults {
@@ -106,12 +116,13 @@ class TaskWorld {
   const SimJob* find(const std::string& job) const;
   // Carries the request out, sooner or later, once or twice or not at all.
   void post(Request request, std::function<void(Answer&&)> then);
-  uint64_t next_name() { return ++names_; }
   Millis hold() const { return hold_; }
 
  private:
   void make_jobs();
   void submit_all();
+  void cancel(const std::string& job);
+  void retry(const std::string& job);
   void trouble();
   Answer apply(const Request& request);
   void pull(const Pull& request, Instant until, std::function<void(Answer&&)> then);
@@ -127,7 +138,7 @@ class TaskWorld {
   TaskFaults faults_;
   Millis hold_ = Millis(2000);
   std::vector<std::unique_ptr<SimWorker>> workers_;
-  uint64_t names_ = 0;
+  uint64_t retries_left_ = 0;
   uint64_t hash_ = 0;
 };
 

@@ -45,7 +45,7 @@ class PageRetry {
   }
 
  private:
-  static model::Page without_failed(const model::Page& page) {
+  model::Page without_failed(const model::Page& page) const {
     model::Page kept = page;
     std::string failed;
     for (const model::Outcome& outcome : page.outcomes()) {
@@ -59,6 +59,7 @@ class PageRetry {
     for (uint32_t bit = 0; bit < kPageTasks; ++bit) {
       if (has_bit(failed, bit)) clear_bit(*kept.mutable_moved(), bit);
     }
+    kept.set_round(job_.round());
     return kept;
   }
 
@@ -72,6 +73,7 @@ class PageRetry {
       const auto stored = TRY(read_record<model::Node>(store_.table(), kNodes, key));
       model::Node node = stored.record;
       if (!remove_child(node, child_of(child), below)) return {};
+      node.set_round(job_.round());
       writes.push_back(Put{std::string(kNodes), key, node.SerializeAsString(), stored.version});
       if (!is_full(stored.record, level, number, tasks)) return {};
       below = counts_of(stored.record);
@@ -94,7 +96,7 @@ class PageRetry {
         range.set_seen(true);
         range.set_round(job_.round());
         range.set_sent_us(now_us_);
-        if (job_.spec().ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = job_.spec();
+        embed_spec(range, job_.spec());
       }
       model::Range& range = ranges.back();
       range.set_last(result.task + 1);

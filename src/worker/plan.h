@@ -33,6 +33,12 @@ struct PendingMove {
   uint64_t held = 0;
   model::Range range;
 };
+// A task whose start must be on record first.
+struct PendingClaim {
+  uint64_t held = 0;
+  uint64_t task = 0;
+  std::vector<std::string> values;  // Of its inputs.
+};
 
 // One page as this worker sees it.
 struct PageView {
@@ -40,21 +46,34 @@ struct PageView {
   uint64_t version = 0;
   bool known = false;  // Else `page` is what we presume: nobody has written it.
   bool asked = false;
-  bool outdated = false;  // What was asked for may be older than what we hold now.
-  bool dirty = false;     // In the list of those to be written.
+  // Grows when what is on its way, a read or a write, may be older than what we hold by now.
+  uint64_t era = 0;
+  bool dirty = false;  // In the list of those to be written.
   std::vector<PendingOutcome> outcomes;
   std::vector<PendingMove> moves;
-  std::vector<std::pair<uint32_t, uint64_t>> claims;  // Offset and held range.
+  std::vector<PendingClaim> claims;
 
   bool has_outcome(uint32_t offset) const;
   uint32_t claims_of(uint32_t offset) const;  // How many.
   bool is_moved(uint32_t offset) const;
+  // It has an outcome, or a message of its own.
+  bool is_settled(uint32_t offset) const { return has_outcome(offset) || is_moved(offset); }
   bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
 };
 
 struct NodeView {
   model::Node node;
   uint64_t version = 0;
+};
+
+// Pages on their way into the completion tree: the nodes by level and number, as they become.
+struct Climb {
+  uint32_t round = 0;
+  std::vector<uint64_t> pages;
+  std::map<std::pair<uint32_t, uint64_t>, model::Node> nodes;
+  std::set<std::pair<uint32_t, uint64_t>> changed;
+  bool complete = false;  // The job has ended, with these counts.
+  Counts total;
 };
 
 struct Plan {
@@ -64,11 +83,10 @@ struct Plan {
   std::string queue;   // Where its ranges are.
   bool ready = false;  // The spec is there.
   bool asked = false;
-  bool ended = false;           // Done or cancelled: nothing more is to be started.
-  uint64_t held = 0;            // Ranges of it that we hold.
-  uint64_t busy = 0;            // Requests under way that will touch it.
-  std::optional<Instant> keep;  // Slots may still read the spec until then.
-  double mean_us = 0;           // Of its last tasks' times; 0: not known yet.
+  bool ended = false;  // Done or cancelled: nothing more is to be started.
+  uint64_t held = 0;   // Ranges of it that we hold.
+  uint64_t busy = 0;   // Requests under way that will touch it.
+  double mean_us = 0;  // Of its last tasks' times; 0: not known yet.
 
   absl::btree_map<uint64_t, PageView> pages;
 
@@ -77,11 +95,10 @@ struct Plan {
   std::map<std::pair<uint32_t, uint64_t>, NodeView> nodes;  // By level and number.
   bool climbing = false;                                    // A write of nodes is under way.
   uint32_t collisions = 0;                                  // In a row.
-  std::optional<Instant> climb_after;
-  bool end_read = false;   // The row in `ends` was looked for.
-  bool end_there = false;  // It is there.
-  bool marked = false;     // Other jobs come after it, as far as we know.
-  bool released = false;   // Those were looked after.
+  bool end_read = false;                                    // The row in `ends` was looked for.
+  bool end_there = false;                                   // It is there.
+  bool marked = false;    // Other jobs come after it, as far as we know.
+  bool released = false;  // Those were looked after.
   bool releasing = false;
 
   // Inputs.

@@ -10,8 +10,7 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kBeatEvery = std::chrono::seconds(5);
-constexpr Millis kLookEvery = std::chrono::seconds(1);
-constexpr Millis kShareEvery = Millis(250);
+constexpr Millis kLookEvery = Millis(500);
 constexpr Millis kRetryMin = Millis(20);
 constexpr Millis kRetryMax = std::chrono::seconds(5);
 
@@ -27,15 +26,15 @@ void WorkerMind::begin(Now now) {
   begun_ = true;
   idle_since_ = now.at;
   started_wall_us_ = now.wall_us;
-  if (options_.queue.empty()) {
+  if (!is_alone()) {
     beat();
     scan_routes("");
   } else {
     routes_.push_back({options_.queue, {}, {}});
   }
   keep_renewing();
-  later(kLookEvery, [this] { look_at_ends(); });
-  later(kShareEvery, [this] { share_with_hungry(); });
+  look_at_ends();
+  share_with_hungry();
   think();
 }
 
@@ -60,8 +59,7 @@ void WorkerMind::answered(uint64_t id, Answer&& answer, Now now) {
             [this, id] { post(id); });
       return;
     }
-    if (error->code == Code::denied || error->code == Code::corrupt ||
-        error->code == Code::unsupported) {
+    if (error->code != Code::conflict && error->code != Code::not_found) {
       failure_ = *error;
       return;
     }
@@ -115,7 +113,7 @@ void WorkerMind::beat() {
   info.set_host(options_.host);
   info.set_pid(options_.pid);
   info.set_slots(options_.slots);
-  info.set_busy(static_cast<uint32_t>(std::min<size_t>(running_.size(), options_.slots)));
+  info.set_busy(static_cast<uint32_t>(busy()));
   for (const std::string& tag : options_.tags) info.add_tags(tag);
   for (const std::string& name : options_.functions) info.add_functions(name);
   info.set_mem_bytes(options_.mem_bytes);
@@ -162,7 +160,10 @@ void WorkerMind::renew_leases(const std::string& queue, std::vector<Lease> lease
     --renewing_;
     if (const auto* lost = std::get_if<Lost>(&answer)) {
       for (const Lease& lease : leases) {
-        if (Held* held = find(lease)) held->valid_until = until;
+        Held* held = find(lease);
+        if (held == nullptr) continue;
+        held->valid_until = until;
+        settled_.insert(held->id);  // What waited for this goes on.
       }
       for (const Lease& lease : lost->leases) lose(lease);
     }
@@ -230,7 +231,7 @@ std::string WorkerMind::describe() const {
 void WorkerMind::say_goodbye() {
   if (goodbye_) return;
   goodbye_ = true;
-  if (!options_.queue.empty()) {
+  if (is_alone()) {
     gone_ = true;
     return;
   }

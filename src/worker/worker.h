@@ -2,8 +2,8 @@
 // which order (docs/TASK_CYCLE.md).
 //
 // Pure: no store, no processes, no clock. Events come in with the time; what is to be done is taken
-// out as effects and carried out by the owner (worker/main.cc, client/run.cc, the simulation).
-// Every request gets exactly one answer, in any order. One thread.
+// out as effects and carried out by the owner (worker/agent.h, the simulation), the drops before
+// anything else. Every request gets exactly one answer, in any order. One thread.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -157,20 +157,22 @@ class WorkerMind {
     struct Written {
       Plan* plan = nullptr;
       uint64_t number = 0;
+      uint32_t round = 0;
+      uint64_t era = 0;  // Of its view.
       model::Page page;
       bool full = false;
+      bool ends = false;  // The job, with this commit.
     };
     std::vector<Write> writes;
     std::vector<Write> replies;      // After the pages.
     std::map<uint64_t, Put> fences;  // By held range: of those with tasks that move on.
     size_t bytes = 0;
     std::vector<Written> pages;
-    std::vector<PendingOutcome> outcomes;  // In the order of `pages`.
+    std::vector<PendingOutcome> outcomes;
     std::vector<PendingMove> moves;
-    std::vector<std::pair<uint64_t, uint64_t>> claims;  // Task and held range.
-    std::map<uint64_t, uint64_t> settles;               // By held range: how many tasks.
-    std::vector<uint64_t> finished;                     // Held ranges.
-    std::vector<Plan*> ends;
+    std::vector<PendingClaim> claims;
+    std::map<uint64_t, uint64_t> settles;  // By held range: how many tasks.
+    std::vector<uint64_t> finished;        // Held ranges.
   };
   struct Asked {
     Request request;
@@ -221,8 +223,10 @@ class WorkerMind {
   // worker_start.cc: plans, inputs, starting and ending of tasks.
   void ask_for(Plan& plan, Request request, Then then);
   Plan& plan_of(const std::string& queue, model::Range& range);
+  void open_again(Plan& plan, uint32_t round);
   void read_job(Plan& plan);
   void plan_ready(Plan& plan);
+  static void shorten_to_job(Held& held);
   void start();
   void start_from(Held& held, size_t max);
   bool fits(const Held& held) const;
@@ -236,8 +240,8 @@ class WorkerMind {
                   std::function<void(Result<std::string>&&)> then);
   bool read_stdin(Plan& plan);
   void launch(Held& held, uint64_t task, std::vector<std::string>&& values);
-  void claim(Held& held, uint64_t task);
-  void claimed(uint64_t task, uint64_t held);
+  void claim(Held& held, uint64_t task, std::vector<std::string>&& values);
+  void claimed(PendingClaim&& claim);
   void isolate(Held& held);
   void move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t lost, int64_t not_before_ms);
   void settle(Held& held, uint64_t task, PendingOutcome&& pending);
@@ -254,13 +258,21 @@ class WorkerMind {
   void mark_dirty(Plan& plan, uint64_t page);
   void publish();
   void draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view);
+  void draft_moves(Draft& draft, PageView& view, model::Page& page);
+  void draft_claims(Draft& draft, PageView& view, model::Page& page);
+  void draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
+                      model::Reply& reply);
+  void draft_reply(Draft& draft, const Plan& plan, uint64_t number, const model::Page& page,
+                   model::Reply&& reply);
   void draft_finishes(Draft& draft);
   void send(Draft&& draft);
   void published(Draft& draft, uint64_t version);
   void collided(Draft&& draft);
+  void take_back(Draft& draft);
+  void read_again(const std::string& queue, std::vector<Lease> leases);
   void recovered();
   void read_page(Plan& plan, uint64_t number, std::function<void()> then = {});
-  void page_read(Plan& plan, uint64_t number, Row&& row);
+  void page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row);
   void finish_done();
   void close(Held& held);
   bool is_done(const Held& held, uint64_t settles) const;
@@ -269,8 +281,11 @@ class WorkerMind {
 
   // worker_end.cc: the completion tree, the end of jobs, and those that come after them.
   void climb(Plan& plan);
+  bool may_climb(Plan& plan);
+  void forget_bits(Plan& plan, const std::vector<uint64_t>& pages);
+  static Climb climb_of(Plan& plan);
   void climb_from(Plan& plan);
-  void climbed(Plan& plan, const std::vector<uint64_t>& pages, bool complete);
+  void climbed(Plan& plan, const Climb& climb);
   void climb_again(Plan& plan);
   void read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
                   std::function<void()> then);
@@ -288,6 +303,10 @@ class WorkerMind {
   bool stopping() const { return draining_ || stopping_; }
   // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
   bool is_alone() const { return !options_.queue.empty(); }
+  // Its job has ended, and may have been opened again since.
+  static bool is_over(const Held& held) {
+    return held.plan->ended || held.range.round() < held.plan->round;
+  }
   // One more loss would end it.
   bool is_doubtful(const Held& held) const { return held.lost + 1 >= kLostMax && !is_alone(); }
   Held* find(uint64_t held);
@@ -330,6 +349,7 @@ class WorkerMind {
   absl::flat_hash_map<std::pair<std::string, uint64_t>, uint64_t> by_lease_;
   size_t renewing_ = 0;  // Requests under way.
   std::map<std::string, std::unique_ptr<Plan>> plans_;
+  absl::flat_hash_map<std::string, uint32_t> ended_;  // Jobs of which we know that, by round.
   std::set<std::string> untidy_;  // Jobs whose plans may not be needed any more.
   uint64_t last_ticket_ = 0;
   absl::flat_hash_map<uint64_t, Running> running_;

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kClimbMax = 4096;    // Pages of one commit.
 constexpr uint32_t kDepthMax = 1000;  // Of jobs that come after each other.
 constexpr uint32_t kCollisionDoublings = 6;
+constexpr size_t kEndedMax = 4096;
 
 std::vector<std::pair<uint32_t, uint64_t>> path_of(uint64_t page, uint32_t root) {
   std::vector<std::pair<uint32_t, uint64_t>> path;
@@ -32,10 +33,13 @@ std::vector<std::pair<uint32_t, uint64_t>> path_of(uint64_t page, uint32_t root)
 // of its own: who loses a race repeats little.
 void WorkerMind::climb(Plan& plan) {
   if (plan.full.empty() || plan.climbing || !plan.ready) return;
-  if (plan.climb_after && *plan.climb_after > now_.at) return;
+  if (!may_climb(plan)) return;
   plan.climbing = true;
   ++plan.busy;
   const uint32_t root = root_level(plan.spec.tasks());
+  if (root == 0 && !plan.pages[0].known) {
+    return read_page(plan, 0, [this, &plan] { climb_from(plan); });
+  }
   std::set<std::pair<uint32_t, uint64_t>> missing;
   size_t count = 0;
   for (const auto& [page, counts] : plan.full) {
@@ -46,6 +50,31 @@ void WorkerMind::climb(Plan& plan) {
   }
   if (missing.empty()) return climb_from(plan);
   read_nodes(plan, {missing.begin(), missing.end()}, [this, &plan] { climb_from(plan); });
+}
+
+// Only who holds a range enters its pages: if its lease is lost, somebody else does. While that is
+// in doubt, all of them wait for the renewal.
+bool WorkerMind::may_climb(Plan& plan) {
+  std::set<uint64_t> ours;
+  for (const auto& [id, held] : held_) {
+    if (held.plan != &plan || held.bits.empty()) continue;
+    if (in_doubt(held)) return false;
+    ours.insert(held.bits.begin(), held.bits.end());
+  }
+  absl::erase_if(plan.full, [&](const auto& one) { return !ours.contains(one.first); });
+  return !plan.full.empty();
+}
+
+// These need not be entered any more.
+void WorkerMind::forget_bits(Plan& plan, const std::vector<uint64_t>& pages) {
+  for (const uint64_t page : pages) plan.full.erase(page);
+  for (auto& [id, held] : held_) {
+    if (held.plan != &plan) continue;
+    if (!held.bits.empty()) {
+      for (const uint64_t page : pages) held.bits.erase(page);
+    }
+    settled_.insert(id);
+  }
 }
 
 void WorkerMind::read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
@@ -71,96 +100,109 @@ void WorkerMind::read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t
   });
 }
 
-void WorkerMind::climb_from(Plan& plan) {
+// What the tree becomes with our pages. The pages of an older round than a node's are not ours to
+// enter: the job had ended with them, and was opened again without them.
+Climb WorkerMind::climb_of(Plan& plan) {
+  Climb climb;
+  climb.round = plan.round;
   const uint64_t tasks = plan.spec.tasks();
   const uint32_t root = root_level(tasks);
-  std::vector<uint64_t> pages;
-  std::map<std::pair<uint32_t, uint64_t>, model::Node> next;
-  std::set<std::pair<uint32_t, uint64_t>> changed;
   const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
-    const auto [place, fresh] = next.try_emplace({level, number});
+    const auto [place, fresh] = climb.nodes.try_emplace({level, number});
     if (fresh) place->second = plan.nodes[{level, number}].node;
     return place->second;
   };
-  Counts total;
-  bool complete = false;
-  for (const auto& [page, counts] : plan.full) {
-    if (pages.size() == kClimbMax) break;
-    pages.push_back(page);
-    if (root == 0) {
-      complete = true;
-      total = counts;
-      break;
+  const auto add = [&](uint32_t level, uint64_t child, const Counts& counts) {
+    const uint64_t number = parent_of(child);
+    if (add_child(node(level, number), child_of(child), counts)) {
+      climb.changed.insert({level, number});
     }
-    const uint64_t parent = parent_of(page);
-    if (add_child(node(1, parent), child_of(page), counts)) changed.insert({1, parent});
+  };
+  for (const auto& [page, counts] : plan.full) {
+    if (climb.pages.size() == kClimbMax) break;
+    climb.pages.push_back(page);
+    if (root == 0) {
+      climb.complete = is_full(plan.pages[page].page, page, tasks);
+      climb.total = counts_of(plan.pages[page].page);
+    } else if (node(1, parent_of(page)).round() <= plan.round) {
+      add(1, page, counts);
+    }
   }
   for (uint32_t level = 1; level <= root; ++level) {
-    const auto begin = next.lower_bound({level, 0});
-    const auto end = next.lower_bound({level + 1, 0});
     std::vector<std::pair<uint64_t, Counts>> full;
-    for (auto it = begin; it != end; ++it) {
+    for (auto it = climb.nodes.lower_bound({level, 0});
+         it != climb.nodes.end() && it->first.first == level; ++it) {
       if (is_full(it->second, level, it->first.second, tasks)) {
         full.emplace_back(it->first.second, counts_of(it->second));
       }
     }
     for (const auto& [number, counts] : full) {
-      if (level == root) {
-        complete = true;
-        total = counts;
-      } else if (add_child(node(level + 1, parent_of(number)), child_of(number), counts)) {
-        changed.insert({level + 1, parent_of(number)});
+      if (level < root) {
+        add(level + 1, number, counts);
+      } else {
+        climb.complete = true;
+        climb.total = counts;
       }
     }
   }
-  std::vector<Write> writes;
-  for (const auto& place : changed) {
-    writes.push_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
-                         next.at(place).SerializeAsString(), plan.nodes[place].version});
-  }
-  if (complete && !plan.end_there) draft_end(writes, plan, total);
-  if (writes.empty()) return climbed(plan, pages, complete);
-  commit(std::move(writes), [this, &plan, pages = std::move(pages), next = std::move(next),
-                             changed = std::move(changed), complete](Answer&& answer) mutable {
-    const auto* done = std::get_if<Committed>(&answer);
-    if (done == nullptr) return climb_again(plan);
-    for (const auto& place : changed)
-      plan.nodes[place] = {std::move(next.at(place)), done->version};
-    climbed(plan, pages, complete);
-  });
+  return climb;
 }
 
-void WorkerMind::climbed(Plan& plan, const std::vector<uint64_t>& pages, bool complete) {
+void WorkerMind::climb_from(Plan& plan) {
+  const uint32_t root = root_level(plan.spec.tasks());
+  if (root == 0 && !plan.pages[0].known) return climb_again(plan);
+  Climb climb = climb_of(plan);
+  std::vector<Write> writes;
+  const auto put = [&](const std::pair<uint32_t, uint64_t>& place) {
+    writes.push_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
+                         climb.nodes.at(place).SerializeAsString(), plan.nodes[place].version});
+  };
+  for (const auto& place : climb.changed) put(place);
+  const bool ends = climb.complete && !plan.end_there;
+  if (ends) {
+    // What the end rests on is as we saw it, also if we do not change it.
+    if (root == 0) {
+      const PageView& view = plan.pages[0];
+      writes.push_back(Put{std::string(kPages), page_key(plan.job, 0),
+                           view.page.SerializeAsString(), view.version});
+    } else if (climb.changed.insert({root, 0}).second) {
+      put({root, 0});
+    }
+    draft_end(writes, plan, climb.total);
+  }
+  if (writes.empty()) return climbed(plan, climb);
+  commit(std::move(writes),
+         [this, &plan, ends, root, climb = std::move(climb)](Answer&& answer) mutable {
+           const auto* done = std::get_if<Committed>(&answer);
+           if (done == nullptr) return climb_again(plan);
+           for (const auto& place : climb.changed) {
+             plan.nodes[place] = {std::move(climb.nodes.at(place)), done->version};
+           }
+           if (ends && root == 0) plan.pages[0].version = done->version;
+           climbed(plan, climb);
+         });
+}
+
+void WorkerMind::climbed(Plan& plan, const Climb& climb) {
   plan.climbing = false;
   plan.collisions = 0;
-  for (const uint64_t page : pages) plan.full.erase(page);
-  for (auto& [id, held] : held_) {
-    if (held.plan != &plan) continue;
-    if (!held.bits.empty()) {
-      for (const uint64_t page : pages) held.bits.erase(page);
-    }
-    settled_.insert(id);
-  }
-  if (complete) {
-    plan.end_there = true;
-    end_plan(plan);
-  }
+  forget_bits(plan, climb.pages);
+  if (climb.complete && climb.round == plan.round) end_plan(plan);
   if (owes_release(plan)) release(plan);
   --plan.busy;
-  climb(plan);
+  this->climb(plan);
   tidy(plan);
 }
 
-// Somebody else changed a node, or the end is there already.
+// Somebody else changed a node or the page, or the end is there already.
 void WorkerMind::climb_again(Plan& plan) {
   plan.nodes.clear();
+  if (root_level(plan.spec.tasks()) == 0) plan.pages[0].known = false;
   const uint64_t most = 2ULL << std::min(plan.collisions++, kCollisionDoublings);
   const Millis delay(random_.below(most));
   read_end(plan, [this, &plan, delay] {
-    plan.climb_after = now_.at + delay;
     later(delay, [this, &plan] {
       plan.climbing = false;
-      plan.climb_after.reset();
       climb(plan);
       --plan.busy;  // Of this round; climb() has counted its own.
       tidy(plan);
@@ -188,13 +230,14 @@ bool WorkerMind::owes_release(const Plan& plan) const {
 // other way round we could take an ended job for one that nothing comes after.
 void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
   ask_for(plan, Get{std::string(kEnds), {plan.job}},
-          [this, &plan, then = std::move(then)](Answer&& end) {
+          [this, &plan, round = plan.round, then = std::move(then)](Answer&& end) {
             ask_for(plan, Get{std::string(kAfter), {after_key(plan.job, "")}},
-                    [this, &plan, then, end = std::move(end)](Answer&& answer) {
+                    [this, &plan, round, then, end = std::move(end)](Answer&& answer) {
                       const auto* mark = std::get_if<Rows>(&answer);
                       plan.marked = mark != nullptr && mark->rows.at(0).version != 0;
                       const auto* rows = std::get_if<Rows>(&end);
-                      if (rows != nullptr) end_read(plan, rows->rows.at(0));
+                      // It may have been opened again since.
+                      if (rows != nullptr && round == plan.round) end_read(plan, rows->rows.at(0));
                       then();
                     });
           });
@@ -204,13 +247,16 @@ void WorkerMind::end_read(Plan& plan, const Row& row) {
   plan.end_read = true;
   plan.end_there = row.version != 0;
   if (!plan.end_there) return;
-  if (owes_release(plan)) release(plan);
   end_plan(plan);
+  if (owes_release(plan)) release(plan);
 }
 
 // Nothing of this job is to be done any more: running tasks are stopped, its messages finished.
 void WorkerMind::end_plan(Plan& plan) {
+  plan.end_there = true;
   if (std::exchange(plan.ended, true)) return;
+  if (ended_.size() >= kEndedMax) ended_.clear();
+  ended_[plan.job] = plan.round;
   for (auto& [id, held] : held_) {
     if (held.plan != &plan) continue;
     abandon(held);
@@ -219,21 +265,26 @@ void WorkerMind::end_plan(Plan& plan) {
 }
 
 // Looks after the jobs that come after one that has ended. Its ranges are finished only after that,
-// so whoever comes next repeats it if we die.
+// so whoever comes next repeats it if we die. The mark stays if the job is opened again meanwhile.
 void WorkerMind::release(Plan& plan) {
   if (std::exchange(plan.releasing, true)) return;
   ++plan.busy;
-  release_dependants(plan.job, 0, [this, &plan] {
-    commit({Erase{std::string(kAfter), after_key(plan.job, ""), kAnyVersion}},
-           [this, &plan](Answer&&) {
-             plan.releasing = false;
-             plan.released = true;
-             --plan.busy;
-             for (const auto& [id, held] : held_) {
-               if (held.plan == &plan) settled_.insert(id);
-             }
-             tidy(plan);
-           });
+  const auto done = [this, &plan, round = plan.round](Answer&&) {
+    plan.releasing = false;
+    plan.released = plan.round == round;
+    --plan.busy;
+    for (const auto& [id, held] : held_) {
+      if (held.plan == &plan) settled_.insert(id);
+    }
+    if (owes_release(plan)) release(plan);
+    tidy(plan);
+  };
+  ask(Get{std::string(kEnds), {plan.job}}, [this, &plan, done](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr || rows->rows.at(0).version == 0) return done({});
+    release_dependants(plan.job, 0, [this, &plan, done, end = rows->rows[0]] {
+      commit(released_writes(end), done);
+    });
   });
 }
 
@@ -293,7 +344,7 @@ void WorkerMind::release_waiting(const Stored<model::Job>& job, uint32_t depth,
     // What comes after a job that never starts is looked at before its rows are forgotten.
     const auto forget_it = [this, id, job, depth, then] {
       release_dependants(id, depth + 1, [this, job, then] {
-        commit(forget_writes(job.record), [then](Answer&&) { then(); });
+        commit(skipped_writes(job.record), [then](Answer&&) { then(); });
       });
     };
     if (ended) return forget_it();

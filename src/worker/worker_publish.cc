@@ -26,6 +26,11 @@ uint32_t worker_number(model::Page& page, const std::string& id) {
   return static_cast<uint32_t>(page.workers_size() - 1);
 }
 
+bool is_sound(const model::Page& page) {
+  const auto inside = [](const auto& one) { return one.offset() < kPageTasks; };
+  return std::ranges::all_of(page.outcomes(), inside) && std::ranges::all_of(page.claims(), inside);
+}
+
 }  // namespace
 
 void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
@@ -72,27 +77,48 @@ void WorkerMind::publish() {
 
 void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view) {
   if (!view.has_news()) return;  // What was pending has been forgotten.
-  Draft::Written written{&plan, number, view.page, false};
-  std::bitset<kPageTasks> have;
-  for (const model::Outcome& outcome : written.page.outcomes()) have.set(outcome.offset());
+  Draft::Written written{&plan, number, plan.round, view.era, view.page};
   model::Reply reply;
-  const uint64_t first = number * kPageTasks;
-  const uint32_t worker = worker_number(written.page, options_.id);
+  draft_moves(draft, view, written.page);
+  draft_claims(draft, view, written.page);
+  draft_outcomes(draft, plan, view, written.page, reply);
+  written.page.set_committed_us(now_.wall_us);
+  written.full = is_full(written.page, number, plan.spec.tasks());
+  Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
+          view.version};
+  draft.bytes += put.value.size();
+  draft.writes.push_back(std::move(put));
+  ++plan.busy;
+  draft_reply(draft, plan, number, written.page, std::move(reply));
+  draft.pages.push_back(std::move(written));
+}
 
-  Push pushes{plan.queue, {}};
+// Tasks that get a message of their own. Their claims are no sign of a lost worker any more: ours,
+// because we give the task back ourselves, and all of them, if it has ended by itself.
+void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
   std::vector<PendingMove> moves = std::exchange(view.moves, {});
   for (PendingMove& move : moves) {
     const uint32_t offset = offset_of(move.range.first());
-    const Held& held = held_.at(move.held);
-    if (held.splitting) {  // Both change where the range ends: one after the other.
+    Held& held = held_.at(move.held);
+    // A split changes where the range ends, too: one after the other.
+    if (held.splitting || draft.bytes >= kDraftBytesMax) {
       view.moves.push_back(std::move(move));
       continue;
     }
     ++draft.settles[move.held];
     const bool ours = held.range.alone() || !view.is_moved(offset);
-    if (!have.test(offset) && ours) {
-      set_bit(*written.page.mutable_moved(), offset);
-      pushes.messages.push_back({range_id(move.range), move.range.SerializeAsString()});
+    if (!view.has_outcome(offset) && ours) {
+      set_bit(*page.mutable_moved(), offset);
+      const bool afresh = move.range.lost() == 0;
+      auto& claims = *page.mutable_claims();
+      const auto gone =
+          std::remove_if(claims.begin(), claims.end(), [&](const model::Claim& claim) {
+            return claim.offset() == offset && (afresh || claim.attempt() == held.attempt);
+          });
+      claims.erase(gone, claims.end());
+      std::string body = move.range.SerializeAsString();
+      draft.bytes += body.size();
+      draft.writes.push_back(Push{held.queue, {{range_id(move.range), std::move(body)}}});
       // If somebody else holds the message by now, we conflict. Who gets the message of a single
       // task again must find nothing in it.
       const uint64_t last = held.range.alone() ? held.first : held.last;
@@ -100,77 +126,73 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
     }
     draft.moves.push_back(std::move(move));
   }
-  const bool only_once = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
-  for (const auto& [offset, id] : view.claims) {
-    const Held& held = held_.at(id);
-    if (have.test(offset) || (only_once && view.claims_of(offset) > 0)) {
+}
+
+void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
+  for (PendingClaim& pending : std::exchange(view.claims, {})) {
+    Held& held = held_.at(pending.held);
+    const uint32_t offset = offset_of(pending.task);
+    const bool only_once = held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+    if (view.has_outcome(offset) || (only_once && view.claims_of(offset) > 0)) {
       // Somebody else was first. If there is an outcome already, this one is dropped.
       --claiming_;
-      PendingOutcome late = lost_outcome(held, "its worker was lost, and it may start only once");
-      late.held = id;
-      late.task = first + offset;
-      late.outcome.set_offset(offset);
-      view.outcomes.push_back(std::move(late));
+      settle(held, pending.task,
+             lost_outcome(held, "its worker was lost, and it may start only once"));
       continue;
     }
-    model::Claim& claim = *written.page.add_claims();
+    model::Claim& claim = *page.add_claims();
     claim.set_offset(offset);
     claim.set_attempt(held.attempt);
     claim.set_worker(options_.id);
-    draft.claims.emplace_back(first + offset, id);
+    draft.claims.push_back(std::move(pending));
   }
-  view.claims.clear();
+}
+
+void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
+                                model::Reply& reply) {
+  std::bitset<kPageTasks> have;
+  for (const model::Outcome& outcome : page.outcomes()) have.set(outcome.offset());
+  const uint32_t worker = worker_number(page, options_.id);
   size_t taken = 0;
   for (PendingOutcome& pending : view.outcomes) {
     if (draft.bytes >= kDraftBytesMax) break;
     ++taken;
-    const uint32_t offset = pending.outcome.offset();
     ++draft.settles[pending.held];
-    if (have.test(offset)) {  // A duplicate.
-      draft.outcomes.push_back(std::move(pending));
-      continue;
+    const uint32_t offset = pending.outcome.offset();
+    pending.is_new = !have.test(offset);  // Else it is a duplicate, and dropped.
+    if (pending.is_new) {
+      have.set(offset);
+      model::Outcome& outcome = *page.add_outcomes();
+      outcome = pending.outcome;
+      outcome.set_worker(worker);
+      if (!plan.spec.reply().empty()) *reply.mutable_outcomes()->add_outcomes() = outcome;
+      draft.bytes += 64 + pending.out.size() + pending.err.size();
+      for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
+        if (bytes->empty()) continue;
+        draft.writes.push_back(Put{std::string(kOutputs),
+                                   output_key(plan.job, pending.task, outcome.attempt(), which),
+                                   *bytes, kAnyVersion});
+      }
     }
-    model::Outcome* outcome = written.page.add_outcomes();
-    have.set(offset);
-    *outcome = pending.outcome;
-    outcome->set_worker(worker);
-    if (!plan.spec.reply().empty()) *reply.mutable_outcomes()->add_outcomes() = *outcome;
-    draft.bytes += 64 + pending.out.size() + pending.err.size();
-    for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
-      if (bytes->empty()) continue;
-      draft.writes.push_back(Put{std::string(kOutputs),
-                                 output_key(plan.job, first + offset, outcome->attempt(), which),
-                                 *bytes, kAnyVersion});
-    }
-    pending.is_new = true;
     draft.outcomes.push_back(std::move(pending));
   }
   view.outcomes.erase(view.outcomes.begin(),
                       view.outcomes.begin() + static_cast<std::ptrdiff_t>(taken));
-  written.page.set_committed_us(now_.wall_us);
-  written.full = is_full(written.page, number, plan.spec.tasks());
-  if (!pushes.messages.empty()) draft.writes.push_back(std::move(pushes));
-  Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
-          view.version};
-  draft.bytes += put.value.size();
-  draft.writes.push_back(std::move(put));
-  ++plan.busy;
-  if (reply.outcomes().outcomes_size() > 0) {
-    reply.set_job(plan.job);
-    reply.set_page(number);
-    for (const std::string& name : written.page.workers()) {
-      reply.mutable_outcomes()->add_workers(name);
-    }
-    reply.mutable_outcomes()->set_committed_us(now_.wall_us);
-    std::string body = reply.SerializeAsString();
-    draft.bytes += body.size();
-    if (body.size() <= kReplyBytesMax) {
-      draft.replies.push_back(
-          Push{plan.spec.reply(),
-               {{fmt::format("{}.{}.{:x}", plan.job, number, random_.next()), std::move(body)}}});
-    }
-  }
-  draft.pages.push_back(std::move(written));
+}
+
+// A reply that would be too large is not sent: who waits looks at the pages, too.
+void WorkerMind::draft_reply(Draft& draft, const Plan& plan, uint64_t number,
+                             const model::Page& page, model::Reply&& reply) {
+  if (reply.outcomes().outcomes_size() == 0) return;
+  reply.set_job(plan.job);
+  reply.set_page(number);
+  *reply.mutable_outcomes()->mutable_workers() = page.workers();
+  reply.mutable_outcomes()->set_committed_us(now_.wall_us);
+  std::string body = reply.SerializeAsString();
+  if (body.size() > kReplyBytesMax) return;
+  draft.bytes += body.size();
+  std::string id = fmt::format("{}.{}.{:x}", plan.job, number, random_.next());
+  draft.replies.push_back(Push{plan.spec.reply(), {{std::move(id), std::move(body)}}});
 }
 
 bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
@@ -184,7 +206,7 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 void WorkerMind::draft_finishes(Draft& draft) {
   for (Write& reply : draft.replies) draft.writes.push_back(std::move(reply));
   absl::flat_hash_set<const Plan*> wait;
-  for (const Draft::Written& written : draft.pages) {
+  for (Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
     if (!written.full) continue;
     if (root_level(plan.spec.tasks()) > 0 || plan.marked) {
@@ -193,7 +215,7 @@ void WorkerMind::draft_finishes(Draft& draft) {
     }
     if (plan.ended || plan.end_there) continue;
     draft_end(draft.writes, plan, counts_of(written.page));
-    draft.ends.push_back(&plan);
+    written.ends = true;
   }
   std::map<std::string, std::vector<Lease>> leases;
   const auto finish = [&](Held& held) {
@@ -248,17 +270,15 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
   for (Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
     --plan.busy;
+    if (written.round != plan.round) continue;  // It was opened again since, and the page changed.
     if (written.full && (root_level(plan.spec.tasks()) > 0 || plan.marked)) {
       plan.full.emplace(written.number, counts_of(written.page));
     }
     PageView& view = plan.pages[written.number];
     view.page = std::move(written.page);
     view.version = version;
-    view.known = true;
-  }
-  for (Plan* plan : draft.ends) {
-    plan->end_there = true;
-    end_plan(*plan);
+    view.known = written.era == view.era;
+    if (written.ends) end_plan(plan);
   }
   for (PendingOutcome& pending : draft.outcomes) {
     ++(pending.outcome.state() == model::STATE_OK ? done_ : failed_);
@@ -269,7 +289,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     const uint64_t page = page_of(pending.task);
     if (held->plan->full.contains(page)) held->bits.insert(page);
     settled_.insert(held->id);
-    if (!options_.queue.empty() && pending.is_new) {
+    if (is_alone() && pending.is_new) {
       if (!pending.out.empty()) pending.outcome.mutable_out()->set_bytes(std::move(pending.out));
       if (!pending.err.empty()) pending.outcome.mutable_err()->set_bytes(std::move(pending.err));
       effects_.published.push_back({held->plan->job, pending.task, std::move(pending.outcome)});
@@ -291,11 +311,13 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     settled_.insert(id);
   }
   for (const uint64_t id : draft.finished) forget(id);
-  for (const auto& [task, held] : draft.claims) claimed(task, held);
+  for (PendingClaim& claim : draft.claims) claimed(std::move(claim));
   for (const Draft::Written& written : draft.pages) {
     const PageView& view = written.plan->pages[written.number];
     const bool idle = !view.has_news() && !view.dirty && !view.asked;
-    if (written.full && idle) written.plan->pages.erase(written.number);
+    // The only page of a job is still needed to prove its end.
+    const bool needed = root_level(written.plan->spec.tasks()) == 0 && written.plan->marked;
+    if (written.full && idle && !needed) written.plan->pages.erase(written.number);
     climb(*written.plan);
     tidy(*written.plan);
   }
@@ -305,74 +327,77 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
 // what is still ours is tried again.
 void WorkerMind::collided(Draft&& draft) {
   recovering_ = 1;
-  for (const auto& [id, fence] : draft.fences) {
-    if (Held* held = find(id)) held->splitting = false;
-    settled_.insert(id);
-  }
-  for (PendingOutcome& pending : draft.outcomes) {
-    Held* held = find(pending.held);
-    if (held == nullptr) continue;
-    pending.is_new = false;
-    const uint64_t page = page_of(pending.task);
-    held->plan->pages[page].outcomes.push_back(std::move(pending));
-    mark_dirty(*held->plan, page);
-  }
   std::map<std::string, std::vector<Lease>> leases;
-  for (PendingMove& move : draft.moves) {
-    Held* held = find(move.held);
-    if (held == nullptr) continue;
-    leases[held->queue].push_back(held->lease);
-    const uint64_t page = page_of(move.range.first());
-    held->plan->pages[page].moves.push_back(std::move(move));
-    mark_dirty(*held->plan, page);
-  }
-  for (const auto& [task, id] : draft.claims) {
+  for (const auto& [id, fence] : draft.fences) {
     Held* held = find(id);
-    if (held == nullptr) {
-      --claiming_;
-      continue;
-    }
-    held->plan->pages[page_of(task)].claims.emplace_back(offset_of(task), id);
-    mark_dirty(*held->plan, page_of(task));
-  }
-  for (Draft::Written& written : draft.pages) {
-    Plan& plan = *written.plan;
-    --plan.busy;
-    PageView& view = plan.pages[written.number];
-    view.known = false;
-    ++recovering_;
-    read_page(plan, written.number, [this] { recovered(); });
-  }
-  for (Plan* plan : draft.ends) {
-    ++recovering_;
-    read_end(*plan, [this] { recovered(); });
+    if (held == nullptr) continue;
+    held->splitting = false;
+    settled_.insert(id);
+    leases[held->queue].push_back(held->lease);
   }
   for (const uint64_t id : draft.finished) {
     Held* held = find(id);
     if (held == nullptr) continue;
     held->finishing = false;
     settled_.insert(id);
-    leases[held->queue].push_back(held->lease);
+    if (!draft.fences.contains(id)) leases[held->queue].push_back(held->lease);
   }
-  // A former holder that was late may have changed where our range ends: that is void, but its row
-  // has another version.
-  for (auto& [queue, list] : leases) {
-    Get get{std::string(kSplits), {}};
-    for (const Lease& lease : list) get.keys.push_back(lease.id);
+  take_back(draft);
+  for (const Draft::Written& written : draft.pages) {
+    --written.plan->busy;
+    written.plan->pages[written.number].known = false;
     ++recovering_;
-    ask(std::move(get), [this, list](Answer&& answer) {
-      const auto* rows = std::get_if<Rows>(&answer);
-      for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
-        if (Held* held = find(list[i])) held->split_version = rows->rows[i].version;
-      }
-      recovered();
-    });
-  }
-  for (auto& [queue, list] : leases) {
+    read_page(*written.plan, written.number, [this] { recovered(); });
+    if (!written.ends) continue;
     ++recovering_;
-    renew_leases(queue, std::move(list), [this] { recovered(); });
+    read_end(*written.plan, [this] { recovered(); });
   }
+  for (auto& [queue, list] : leases) read_again(queue, std::move(list));
   recovered();
+}
+
+// What was on its way waits again.
+void WorkerMind::take_back(Draft& draft) {
+  for (PendingOutcome& pending : draft.outcomes) {
+    Held* held = find(pending.held);
+    if (held == nullptr) continue;
+    const uint64_t page = page_of(pending.task);
+    held->plan->pages[page].outcomes.push_back(std::move(pending));
+    mark_dirty(*held->plan, page);
+  }
+  for (PendingMove& move : draft.moves) {
+    Held* held = find(move.held);
+    if (held == nullptr) continue;
+    const uint64_t page = page_of(move.range.first());
+    held->plan->pages[page].moves.push_back(std::move(move));
+    mark_dirty(*held->plan, page);
+  }
+  for (PendingClaim& claim : draft.claims) {
+    Held* held = find(claim.held);
+    if (held == nullptr) {
+      --claiming_;
+      continue;
+    }
+    const uint64_t page = page_of(claim.task);
+    held->plan->pages[page].claims.push_back(std::move(claim));
+    mark_dirty(*held->plan, page);
+  }
+}
+
+// Whether the leases are still ours; and where the ranges end: a former holder that was late may
+// have changed that. What it wrote is void, but its row has another version.
+void WorkerMind::read_again(const std::string& queue, std::vector<Lease> leases) {
+  Get get{std::string(kSplits), {}};
+  for (const Lease& lease : leases) get.keys.push_back(lease.id);
+  recovering_ += 2;
+  ask(std::move(get), [this, leases](Answer&& answer) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
+      if (Held* held = find(leases[i])) held->split_version = rows->rows[i].version;
+    }
+    recovered();
+  });
+  renew_leases(queue, std::move(leases), [this] { recovered(); });
 }
 
 void WorkerMind::recovered() {
@@ -384,25 +409,29 @@ void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> th
   if (view.asked && !then) return;
   view.asked = true;
   ask_for(plan, Get{std::string(kPages), {page_key(plan.job, number)}},
-          [this, &plan, number, then = std::move(then)](Answer&& answer) {
+          [this, &plan, number, era = view.era, then = std::move(then)](Answer&& answer) {
             auto* rows = std::get_if<Rows>(&answer);
             if (rows != nullptr && !rows->rows.empty()) {
-              page_read(plan, number, std::move(rows->rows[0]));
+              page_read(plan, number, era, std::move(rows->rows[0]));
             }
             if (then) then();
           });
 }
 
-void WorkerMind::page_read(Plan& plan, uint64_t number, Row&& row) {
+void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row) {
   PageView& view = plan.pages[number];
   view.asked = false;
-  view.known = !std::exchange(view.outdated, false);
+  view.known = era == view.era;
   view.version = row.version;
   view.page.Clear();
-  if (row.version != 0 && !view.page.ParseFromString(row.value)) {
+  if (row.version != 0 && !(view.page.ParseFromString(row.value) && is_sound(view.page))) {
     failure_ =
         Error{Code::corrupt, fmt::format("page {} of job {} is not a page", number, plan.job)};
     return;
+  }
+  if (view.page.round() > plan.round) {
+    open_again(plan, view.page.round());
+    view.known = true;
   }
   // Whoever made it full may have died before it told the tree.
   if (!plan.ready || !is_full(view.page, number, plan.spec.tasks())) return;
@@ -414,7 +443,7 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, Row&& row) {
     ours = true;
     held.bits.insert(number);
   }
-  if (ours) plan.full.emplace(number, counts_of(view.page));
+  if (ours) plan.full.insert_or_assign(number, counts_of(view.page));
 }
 
 // Ranges of which nothing is left to do.
@@ -422,7 +451,7 @@ void WorkerMind::finish_done() {
   for (const uint64_t id : std::exchange(settled_, {})) {
     Held* held = find(id);
     if (held == nullptr) continue;
-    if (held->plan == &plan_of_nothing_ || held->plan->ended) {
+    if (held->plan == &plan_of_nothing_ || is_over(*held)) {
       close(*held);
       continue;
     }
@@ -440,18 +469,15 @@ void WorkerMind::close(Held& held) {
   to_finish_.insert(held.id);
 }
 
-// Forgets what is not needed any more, when nobody looks at it.
+// Forgets what is not needed any more, when nobody looks at it: slots read the spec of a task until
+// it is dropped.
 void WorkerMind::sweep() {
+  if (!effects_.drop.empty()) return;
   for (const std::string& job : std::exchange(untidy_, {})) {
     const auto found = plans_.find(job);
     if (found == plans_.end()) continue;
     const Plan& plan = *found->second;
-    if (plan.held > 0 || plan.busy > 0) continue;
-    if (plan.keep && *plan.keep > now_.at) {
-      later(*plan.keep - now_.at, [this, job] { untidy_.insert(job); });
-      continue;
-    }
-    plans_.erase(found);
+    if (plan.held == 0 && plan.busy == 0) plans_.erase(found);
   }
 }
 

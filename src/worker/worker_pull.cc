@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "worker/worker.h"
 
@@ -17,13 +18,12 @@ constexpr Millis kScanBusy = std::chrono::seconds(5);
 constexpr Millis kShareEvery = Millis(250);
 constexpr Millis kPullWait = std::chrono::seconds(10);
 constexpr Millis kDoubtWait = Millis(50);
-constexpr size_t kWaitingMax = 32;                        // Pulls that wait, each at another route.
-constexpr size_t kHeldMax = 4096;                         // Ranges.
-constexpr uint64_t kShareMax = 1U << 15U;                 // Tasks of one range.
-constexpr Millis kKeepDropped = std::chrono::minutes(2);  // Slots may still read the spec.
-constexpr uint64_t kPullMax = 256;                        // Messages of one pull.
-constexpr double kAheadUs = 100'000;                      // Work to hold beyond what runs.
-constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
+constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another route.
+constexpr size_t kHeldMax = 4096;          // Ranges.
+constexpr uint64_t kShareMax = 1U << 15U;  // Tasks of one range.
+constexpr uint64_t kPullMax = 256;         // Messages of one pull.
+constexpr double kAheadUs = 100'000;       // Work to hold beyond what runs.
+constexpr double kLongUs = 1'000'000;      // Tasks that take longer are not held ahead.
 constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back.
 
 // Where the range ends now, and how often it had been handed out before its holder got it.
@@ -107,9 +107,8 @@ void WorkerMind::pull() {
   if (have >= options_.slots && have > want / 2) return;
   if (routes_.size() == 1) {
     // Who is alone knows when there is something new: no pull needs to wait.
-    const bool alone = !options_.queue.empty();
-    if (pulling_.empty() && !(alone && nothing_there_)) {
-      pull_from(routes_.front().queue, alone ? Millis(0) : patience());
+    if (pulling_.empty() && !(is_alone() && nothing_there_)) {
+      pull_from(routes_.front().queue, is_alone() ? Millis(0) : patience());
     }
     return;
   }
@@ -187,7 +186,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.received_us = now_.wall_us;
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
-      range.last() > kTasksMax || range.job().empty()) {
+      range.last() > kTasksMax || !is_name(range.job())) {
     log::warning("dropped a message that is no range queue={} id={}", queue, held.lease.id);
     held.plan = &plan_of_nothing_;
     ++plan_of_nothing_.held;
@@ -263,13 +262,13 @@ void WorkerMind::forget_pages(const Held& held) {
   for (auto at = pages.lower_bound(page_of(held.first)); at != pages.end(); ++at) {
     if (at->first * kPageTasks >= held.last) break;
     at->second.known = false;
-    at->second.outdated = at->second.asked;
+    ++at->second.era;
   }
 }
 
 // From here on its tasks may be started.
 void WorkerMind::adopt(Held& held) {
-  if (held.plan->ended) {
+  if (is_over(held)) {
     abandon(held);
     settled_.insert(held.id);
     return;
@@ -284,6 +283,7 @@ void WorkerMind::adopt(Held& held) {
     return;
   }
   if (held.seen) forget_pages(held);
+  shorten_to_job(held);
   held.resting = false;
   held.adopted = true;
   unstarted_ += held.last - held.next;
@@ -323,7 +323,7 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   tail.set_lost(held.range.alone() ? held.lost : 0);
   tail.set_seen(held.seen);
   tail.set_sent_us(now_.wall_us);
-  if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *tail.mutable_spec() = held.plan->spec;
+  embed_spec(tail, held.plan->spec);
   unstarted_ -= held.last - last;
   held.last = last;
   held.splitting = true;
@@ -365,11 +365,11 @@ void WorkerMind::share_with_hungry() {
     if (view != routes_.end()) view->depth = *depth;
     Held* held = find(id);
     if (held == nullptr || depth->ready > 0 || held->splitting || stopping()) return;
-    if (!options_.queue.empty()) return;  // There is nobody else.
+    if (is_alone()) return;
     const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
     if (mean_us_ == 0 || time_us / options_.slots < kHungryUs) return;
-    if (held->last - held->next >= least && !in_doubt(*held))
-      shorten(*held, held->next + (held->last - held->next) / 2);
+    if (held->last - held->next < least || in_doubt(*held)) return;
+    shorten(*held, held->next + (held->last - held->next) / 2);
   });
 }
 
@@ -381,7 +381,7 @@ void WorkerMind::drain(Now now) {
 
 void WorkerMind::give_back_unstarted() {
   for (auto& [id, held] : held_) {
-    if (held.reading || held.splitting || held.finishing || held.plan->ended) continue;
+    if (held.reading || held.splitting || held.finishing || is_over(held)) continue;
     held.isolate = false;
     if (std::exchange(held.resting, false)) {
       held.adopted = true;
@@ -404,7 +404,6 @@ void WorkerMind::stop(Now now) {
   std::ranges::sort(effects_.drop);
   for (auto& [id, list] : tasks) {
     std::ranges::sort(list);
-    held_.at(id).plan->keep = now.at + kKeepDropped;
     give_back_running(held_.at(id), list);
   }
   running_.clear();
@@ -451,15 +450,14 @@ void WorkerMind::abandon(Held& held) {
     running_.erase(ticket);
     uploading_.erase(ticket);
   }
-  if (!tickets.empty()) held.plan->keep = now_.at + kKeepDropped;
   if (held.adopted) unstarted_ -= held.last - held.next;
   held.next = held.last;
   for (auto& [number, view] : held.plan->pages) {
     std::erase_if(view.outcomes,
                   [id = held.id](const PendingOutcome& one) { return one.held == id; });
     std::erase_if(view.moves, [id = held.id](const PendingMove& one) { return one.held == id; });
-    claiming_ -=
-        std::erase_if(view.claims, [id = held.id](const auto& one) { return one.second == id; });
+    claiming_ -= std::erase_if(view.claims,
+                               [id = held.id](const PendingClaim& one) { return one.held == id; });
   }
 }
 

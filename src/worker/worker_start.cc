@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "model/expand.h"
 #include "model/inputs.h"
+#include "model/submit.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -20,6 +21,7 @@ constexpr uint64_t kGrabMax = 64;
 constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
 constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
 constexpr uint32_t kBackoffDoublings = 16;
+constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 200;
 constexpr uint64_t kUrgentFailures = 10;
 
@@ -60,16 +62,12 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
     slot = std::make_unique<Plan>();
     slot->job = range.job();
     slot->round = range.round();
+    const auto ended = ended_.find(range.job());
+    slot->ended = slot->end_there = ended != ended_.end() && ended->second >= range.round();
   }
   Plan& plan = *slot;
   plan.queue = queue;
-  if (range.round() > plan.round) {  // The job was opened again.
-    plan.round = range.round();
-    plan.ended = plan.released = false;
-    plan.end_read = plan.end_there = false;
-    plan.nodes.clear();
-    plan.pages.clear();
-  }
+  if (range.round() > plan.round) open_again(plan, range.round());
   if (!plan.ready && range.has_spec()) {
     plan.spec.Swap(range.mutable_spec());
     plan_ready(plan);
@@ -80,6 +78,25 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   if (!plan.ready) read_job(plan);
   if (!fresh && !plan.end_read && !plan.ended) read_end(plan, [] {});
   return plan;
+}
+
+// The job had ended, and was retried. What we still hold of earlier rounds is over, and what we
+// know of the pages and the tree is older than that.
+void WorkerMind::open_again(Plan& plan, uint32_t round) {
+  plan.round = round;
+  plan.ended = plan.released = false;
+  plan.end_read = plan.end_there = false;
+  plan.nodes.clear();
+  plan.full.clear();
+  for (auto& [number, view] : plan.pages) {
+    view.known = false;
+    ++view.era;
+  }
+  for (auto& [id, held] : held_) {
+    if (held.plan != &plan) continue;
+    abandon(held);
+    settled_.insert(id);
+  }
 }
 
 void WorkerMind::read_job(Plan& plan) {
@@ -95,13 +112,31 @@ void WorkerMind::read_job(Plan& plan) {
     }
     plan.spec = std::move(*job.mutable_spec());
     plan_ready(plan);
+    for (auto& [id, held] : held_) {
+      if (held.plan != &plan || !held.adopted) continue;
+      unstarted_ -= held.last - held.next;
+      shorten_to_job(held);
+      unstarted_ += held.last - held.next;
+      settled_.insert(id);
+    }
   });
 }
 
+// A spec that was not submitted by our own client may be anything.
 void WorkerMind::plan_ready(Plan& plan) {
   plan.ready = true;
-  const Result<void> prepared = prepare(plan);
-  if (!prepared.ok()) plan.trouble = prepared.error().what;
+  Result<void> good = validate_spec(plan.spec);
+  if (good.ok()) {
+    good = prepare(plan);
+  } else {
+    plan.spec.clear_reply();
+  }
+  if (!good.ok()) plan.trouble = good.error().what;
+}
+
+// A job has no tasks beyond its last, whatever the message says.
+void WorkerMind::shorten_to_job(Held& held) {
+  if (held.plan->ready) held.last = std::clamp(held.plan->spec.tasks(), held.next, held.last);
 }
 
 // Keeps the slots' list filled: by age, and larger priority first.
@@ -117,7 +152,7 @@ void WorkerMind::start() {
   const uint64_t most = most_of(std::max(mean_us_, 1.0));
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
-    if (held.adopted && held.next < held.last && held.plan->ready && !held.plan->ended &&
+    if (held.adopted && held.next < held.last && held.plan->ready && !is_over(held) &&
         !in_doubt(held)) {
       order.push_back(&held);
     }
@@ -198,7 +233,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
     if (!fits(held) || !read_stdin(plan) || !inputs_are_there(plan, task, values)) return;
     take_task(held);
     if (careful) {
-      claim(held, task);  // Its values are read again when the claim is durable.
+      claim(held, task, std::move(values));
     } else {
       launch(held, task, std::move(values));
     }
@@ -286,8 +321,10 @@ void WorkerMind::read_group(Plan& plan, size_t source, uint64_t group) {
                          if (!values.ok()) return failed(values.error());
                          auto read = read_values(values.value());
                          if (!read.ok()) return failed(read.error());
-                         if (plan.groups.size() > 64)
-                           plan.groups.clear(), plan.groups_asked.clear();
+                         if (plan.groups.size() >= kGroupsMax) {
+                           plan.groups.clear();
+                           plan.groups_asked.clear();
+                         }
                          plan.groups_asked.insert({source, group});
                          plan.groups[{source, group}] = std::move(read).value();
                        });
@@ -369,26 +406,21 @@ void WorkerMind::release_amounts(const Plan& plan, const Running& running) {
   gpus_free_.insert(running.gpus.begin(), running.gpus.end());
 }
 
-// At-most-once: the start is written down before it happens.
-void WorkerMind::claim(Held& held, uint64_t task) {
+void WorkerMind::claim(Held& held, uint64_t task, std::vector<std::string>&& values) {
   ++claiming_;
   PageView& view = held.plan->pages[page_of(task)];
-  view.claims.emplace_back(offset_of(task), held.id);
+  view.claims.push_back({held.id, task, std::move(values)});
   mark_dirty(*held.plan, page_of(task));
 }
 
-void WorkerMind::claimed(uint64_t task, uint64_t id) {
+void WorkerMind::claimed(PendingClaim&& claim) {
   --claiming_;
-  Held* held = find(id);
+  Held* held = find(claim.held);
   if (held == nullptr) return;
-  std::vector<std::string> values;
-  if (stopping_) {  // It was not started, but nobody else can know.
-    return settle(*held, task, lost_outcome(*held, "its worker was stopped before it started"));
+  if (stopping_) {  // It has not started: nothing is lost.
+    return move_task(*held, claim.task, held->attempt + 1, held->range.lost(), 0);
   }
-  if (!inputs_are_there(*held->plan, task, values)) {
-    return refuse(*held, task, "its inputs were gone after it was claimed");
-  }
-  launch(*held, task, std::move(values));
+  launch(*held, claim.task, std::move(claim.values));
 }
 
 // A worker was lost while it held these tasks. The first of them may be the reason: each gets a
@@ -401,14 +433,11 @@ void WorkerMind::isolate(Held& held) {
   for (; task < held.last && alone < kIsolateMax; ++task) {
     const uint64_t page = page_of(task);
     if (!page_is_there(held, page)) return;
-    const PageView& view = plan.pages[page];
-    const bool settled = view.has_outcome(offset_of(task)) || view.is_moved(offset_of(task));
-    if (!settled) ++alone;
+    if (!plan.pages[page].is_settled(offset_of(task))) ++alone;
   }
   const uint64_t last = task;
   for (task = held.next; task < last; ++task) {
-    const PageView& view = plan.pages[page_of(task)];
-    if (view.has_outcome(offset_of(task)) || view.is_moved(offset_of(task))) {
+    if (plan.pages[page_of(task)].is_settled(offset_of(task))) {
       ++held.next;
       --unstarted_;
       ++held.settled;
@@ -434,7 +463,7 @@ void WorkerMind::move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t
   range.set_alone(true);
   range.set_not_before_ms(not_before_ms);
   range.set_sent_us(now_.wall_us);
-  if (held.plan->spec.ByteSizeLong() <= kSpecInRangeMax) *range.mutable_spec() = held.plan->spec;
+  embed_spec(range, held.plan->spec);
   PageView& view = held.plan->pages[page_of(task)];
   view.moves.push_back({held.id, std::move(range)});
   mark_dirty(*held.plan, page_of(task));
