@@ -54,6 +54,8 @@ class SignalsBlocked {
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    // A thread that blocks this one makes the kernel wake another for each child that dies.
+    sigdelset(&all, SIGCHLD);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

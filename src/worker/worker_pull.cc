@@ -299,6 +299,7 @@ void WorkerMind::adopt(Held& held) {
 // Guided self-scheduling: no more than half of an even share, so that the last ranges are small.
 uint64_t WorkerMind::share_of(const Held& held) const {
   const uint64_t size = held.last - held.first;
+  if (is_alone()) return std::min(size, kShareMax);
   const uint64_t have = running_.size() + unstarted_ - size;
   const uint64_t want = target() > have ? target() - have : 0;
   const auto view = std::ranges::find(routes_, held.queue, &RouteView::queue);

@@ -417,7 +417,8 @@ void WorkerMind::claimed(PendingClaim&& claim) {
   --claiming_;
   Held* held = find(claim.held);
   if (held == nullptr) return;
-  if (stopping_) {  // It has not started: nothing is lost.
+  // It has not started: nothing is lost.
+  if (stopping_ || in_doubt(*held)) {
     return move_task(*held, claim.task, held->attempt + 1, held->range.lost(), 0);
   }
   launch(*held, claim.task, std::move(claim.values));
