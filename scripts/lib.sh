@@ -6,8 +6,9 @@ packages=(
   g++ cmake ninja-build ccache mold python3
   libboost1.81-dev libssl-dev libprotobuf-dev protobuf-compiler libabsl-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
+  libpq-dev
 )
-test_packages=(clang-format-14 jq openssl procps)
+test_packages=(clang-format-14 jq openssl procps postgresql-15)
 
 # Installs what is missing of `packages` (and of the names given); quick if nothing is.
 install_packages() {

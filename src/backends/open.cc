@@ -5,19 +5,26 @@
 #include <span>
 #include <utility>
 
+#include "backends/pg_desk.h"
 #include "base/env_posix.h"
 #include "base/names.h"
 #include "engine/file_store.h"
+#include "postgres/pg_store.h"
+#include "postgres/schema.h"
 #include "store/memory.h"
 
 namespace dunlin {
 namespace {
 
 constexpr std::string_view kForms =
-    "memory:, file:FOLDER, dunlin://HOST:PORT or dunlin+tls://HOST:PORT";
+    "memory:, file:FOLDER, dunlin://HOST:PORT, dunlin+tls://HOST:PORT or "
+    "postgres://USER@HOST/DATABASE";
 constexpr std::string_view kFile = "file:";
 constexpr std::string_view kPlain = "dunlin://";
 constexpr std::string_view kTls = "dunlin+tls://";
+constexpr std::string_view kPostgres = "postgres://";
+constexpr std::string_view kPostgresToo = "postgresql://";
+constexpr Millis kSetUpMax = std::chrono::minutes(1);
 constexpr size_t kHostMax = 253;
 constexpr size_t kTokenMax = 2 << 10;  // With room to spare in a hello.
 
@@ -41,6 +48,10 @@ Result<std::unique_ptr<HubStore>> open_hub_url(const std::string& url, const Ope
                        .deadline = options.deadline,
                        .connect_wait = options.connect_wait};
   return open_hub(address, hub, posix_clock());
+}
+
+bool is_postgres(std::string_view url) {
+  return url.starts_with(kPostgres) || url.starts_with(kPostgresToo);
 }
 
 // Looking must not make a store where someone mistyped its name.
@@ -71,6 +82,11 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
     std::unique_ptr<CallStore> store = TRY(open_hub_url(url, options));
     return store;
   }
+  if (is_postgres(text)) {
+    const PgOptions pg{.deadline = options.deadline, .connect_wait = options.connect_wait};
+    std::unique_ptr<CallStore> store = TRY(open_postgres(url, pg, posix_clock()));
+    return store;
+  }
   if (text.starts_with("dunlin:") || text.starts_with("dunlin+tls:")) {
     return bad_url(url, "lacks the '//' after its scheme");
   }
@@ -83,6 +99,13 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
   if (url.starts_with(kPlain) || url.starts_with(kTls)) {
     Doors doors;
     doors.desk = hub_desk(TRY(open_hub_url(url, options)));
+    doors.connect = [url, options] { return open_store(url, options); };
+    return doors;
+  }
+  if (is_postgres(url)) {
+    TRY(open_store(url, options));  // It is there, and has a schema.
+    Doors doors;
+    doors.desk = pg_desk(TRY(parse_postgres_url(url)), posix_clock());
     doors.connect = [url, options] { return open_store(url, options); };
     return doors;
   }
@@ -101,6 +124,20 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
   doors.desk = TRY(lane_desk(connect));
   doors.connect = std::move(connect);
   return doors;
+}
+
+Result<bool> init_store(const std::string& url) {
+  if (!is_postgres(url)) return bad_url(url, "needs no init, only a database does");
+  PgLink link(TRY(parse_postgres_url(url)), posix_clock());
+  return init_schema(link, posix_clock().now() + kSetUpMax);
+}
+
+Result<void> destroy_store(const std::string& url) {
+  if (!is_postgres(url)) {
+    return bad_url(url, "cannot be destroyed like this: stop its hub and remove the folder");
+  }
+  PgLink link(TRY(parse_postgres_url(url)), posix_clock());
+  return destroy_schema(link, posix_clock().now() + kSetUpMax);
 }
 
 Result<HubAddress> parse_hub_url(std::string_view url) {

@@ -4,6 +4,7 @@
 //   file:FOLDER               in a folder of this machine
 //   dunlin://HOST:PORT        behind a hub
 //   dunlin+tls://HOST:PORT    behind a hub, encrypted
+//   postgres://USER@HOST/DB   in a PostgreSQL database, in the schema dunlin or what follows '#'
 #pragma once
 
 #include <memory>
@@ -36,6 +37,11 @@ struct Doors {
   Connect connect;
 };
 Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
+
+// Makes what a store needs on a server of others, or migrates it. False: it was there already.
+Result<bool> init_store(const std::string& url);
+// Removes it, with all that is in it.
+Result<void> destroy_store(const std::string& url);
 
 // Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
 Result<HubAddress> parse_hub_url(std::string_view url);

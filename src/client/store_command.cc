@@ -142,6 +142,12 @@ void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
   add_table_verbs(store, options, adder);
   add_blob_verbs(store, options, adder);
   adder.add(store, "info", "Show what is in the store", "dunlin store info", options.info);
+  adder.add(store, "init", "Make the store's tables in a database, or migrate them",
+            "dunlin store init --at postgres://me@db.example.org/lab", options.init);
+  CLI::App& destroy =
+      adder.add(store, "destroy", "Remove a store from a database, with all that is in it",
+                "dunlin store destroy --at postgres://me@db.example.org/lab", options.destroy);
+  destroy.add_flag("--yes", options.destroy.yes, "Do not ask");
   CLI::App& check = adder.add(store, "check", "Read all of a store's files and report damage",
                               "dunlin store check ~/.local/state/dunlin/hub", options.check);
   check.add_option("DIR", options.check.folder, "Folder of a store that no process has open")

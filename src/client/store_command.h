@@ -25,6 +25,8 @@ struct StoreOptions {
   BlobEraseVerb blob_erase;
   BlobListVerb blob_list;
   InfoVerb info;
+  InitVerb init;
+  DestroyVerb destroy;
   CheckVerb check;
 };
 

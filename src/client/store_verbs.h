@@ -95,6 +95,10 @@ struct BlobListVerb {
 };
 
 struct InfoVerb {};
+struct InitVerb {};
+struct DestroyVerb {
+  bool yes = false;
+};
 struct CheckVerb {
   std::string folder = {};
 };
@@ -113,6 +117,8 @@ Result<int> run(const BlobGetVerb& verb, const StoreTarget& target);
 Result<int> run(const BlobEraseVerb& verb, const StoreTarget& target);
 Result<int> run(const BlobListVerb& verb, const StoreTarget& target);
 Result<int> run(const InfoVerb& verb, const StoreTarget& target);
+Result<int> run(const InitVerb& verb, const StoreTarget& target);
+Result<int> run(const DestroyVerb& verb, const StoreTarget& target);
 Result<int> run(const CheckVerb& verb, const StoreTarget& target);
 
 // The leases that the arguments of finish and renew name.

@@ -1,0 +1,243 @@
+#include "postgres/link.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "net/socket.h"
+
+namespace dunlin {
+namespace {
+
+constexpr const char* kConnectSeconds = "5";  // For each host.
+constexpr Millis kSetUpMax = std::chrono::seconds(10);
+constexpr std::string_view kConflict = "DU001";  // Raised by our own functions.
+
+std::string first_line(std::string_view text) {
+  const size_t end = text.find('\n');
+  return std::string(text.substr(0, end));
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// libpq gives no code for these, only words.
+Error connect_error(std::string_view message, const std::string& where) {
+  const std::string line = first_line(message);
+  if (has(message, "authentication failed") || has(message, "no password supplied") ||
+      has(message, "no pg_hba.conf entry") || (has(message, "role") && has(message, "not exist"))) {
+    return {
+        Code::denied,
+        fmt::format("{} refused the user: {}; check user and password in the URL, or PGPASSWORD",
+                    where, line)};
+  }
+  if (has(message, "database") && has(message, "does not exist")) {
+    return {Code::invalid, fmt::format("{}: {}; `createdb` makes it, or name another one after the "
+                                       "last '/' of the URL",
+                                       where, line)};
+  }
+  if (has(message, "invalid ") || has(message, "missing ")) {
+    return {Code::invalid, fmt::format("{}: {}", where, line)};
+  }
+  return {Code::unavailable, fmt::format("cannot reach {}: {}", where, line)};
+}
+
+// The URL without its password.
+std::string shown(const std::string& url) {
+  const size_t at = url.rfind('@');
+  const size_t slashes = url.find("//");
+  if (at == std::string::npos || slashes == std::string::npos || at < slashes) return url;
+  const size_t colon = url.find(':', slashes);
+  if (colon == std::string::npos || colon > at) return url;
+  return url.substr(0, colon) + url.substr(at);
+}
+
+}  // namespace
+
+Result<PgAddress> parse_postgres_url(std::string_view url) {
+  PgAddress address{.url = std::string(url), .schema = "dunlin"};
+  const size_t hash = url.find('#');
+  if (hash != std::string_view::npos) {
+    address.url = url.substr(0, hash);
+    address.schema = url.substr(hash + 1);
+    if (!is_name(address.schema)) {
+      return Error{Code::invalid,
+                   fmt::format("the schema {} after '#' is not 1 to {} of A-Z a-z 0-9 . _ -",
+                               quote(address.schema), size_t{64})};
+    }
+  }
+  char* why = nullptr;
+  PQconninfoOption* const parsed = PQconninfoParse(address.url.c_str(), &why);
+  if (parsed == nullptr) {
+    const std::string text = why == nullptr ? "out of memory" : first_line(why);
+    PQfreemem(why);
+    return Error{Code::invalid, fmt::format("the store URL {} cannot be used: {}",
+                                            quote(shown(address.url)), text)};
+  }
+  PQconninfoFree(parsed);
+  return address;
+}
+
+Result<void> PgLink::connect() {
+  if (connected()) return {};
+  // What the URL says comes last and wins.
+  const std::array<const char*, 8> names = {
+      "connect_timeout",  "target_session_attrs", "tcp_user_timeout", "keepalives_idle",
+      "application_name", "client_encoding",      "dbname",           nullptr};
+  const std::array<const char*, 8> values = {
+      kConnectSeconds, "read-write",         "15000", "10", "dunlin",
+      "UTF8",          address_.url.c_str(), nullptr};
+  connection_.reset(PQconnectdbParams(names.data(), values.data(), 1));
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    const Error error = connect_error(PQerrorMessage(connection_.get()), shown(address_.url));
+    connection_.reset();
+    return error;
+  }
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
+  const Instant deadline = clock_.now() + kSetUpMax;
+  std::string set_up = fmt::format("set search_path to \"{}\";", address_.schema);
+  set_up +=
+      "set jit = off; set client_min_messages = warning;"
+      // Acknowledged means durable, whatever the server's default says.
+      "select set_config('synchronous_commit', 'on', false) "
+      "where current_setting('synchronous_commit') = 'off';";
+  for (const std::string& channel : channels_) set_up += fmt::format("listen \"{}\";", channel);
+  return simple(set_up, deadline);
+}
+
+Error PgLink::lost(std::string_view why) {
+  connection_.reset();
+  prepared_.clear();
+  return {Code::unavailable, fmt::format("{}: {}", shown(address_.url), first_line(why))};
+}
+
+Error PgLink::failure(const PGresult* result) {
+  const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string_view state = field == nullptr ? "" : field;
+  const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string what = primary == nullptr ? PQresultErrorMessage(result) : primary;
+  if (state == kConflict) return {Code::conflict, what};
+  // It gave way to another one, and changed nothing.
+  if (state == "40001" || state == "40P01") return {Code::full, what};
+  if (state.starts_with("53")) {
+    return {Code::full, fmt::format("{} is full: {}", shown(address_.url), what)};
+  }
+  if (state == "42501") {
+    return {Code::denied, fmt::format("{}: {}; `grant` it, or use the role that made the schema {}",
+                                      shown(address_.url), what, address_.schema)};
+  }
+  if (state == "42P01" || state == "3F000" || state == "42883" || state == "42703") {
+    return {Code::invalid, fmt::format("{} has no store, or one of another version: `dunlin store "
+                                       "init --at URL` makes or migrates it ({})",
+                                       shown(address_.url), what)};
+  }
+  // Shutting down, starting up, or a standby by now.
+  if (state.empty() || state.starts_with("57") || state.starts_with("08") || state == "25006") {
+    return lost(what);
+  }
+  return {Code::invalid, fmt::format("{}: {} ({})", shown(address_.url), what, state)};
+}
+
+// The last result of what was sent.
+Result<PGresult*> PgLink::collect(Instant deadline) {
+  PGconn* const connection = connection_.get();
+  PGresult* last = nullptr;
+  while (true) {
+    while (PQflush(connection) == 1 || PQisBusy(connection) == 1) {
+      if (clock_.now() >= deadline) {
+        PQclear(last);
+        return lost("no answer in time");
+      }
+      wait_until(std::min(deadline, clock_.now() + Millis(1000)), clock_, -1, PQsocket(connection));
+      if (PQconsumeInput(connection) == 0) {
+        PQclear(last);
+        return lost(PQerrorMessage(connection));
+      }
+    }
+    PGresult* const next = PQgetResult(connection);
+    if (next == nullptr) break;
+    const bool had_failed = last != nullptr && PQresultStatus(last) == PGRES_FATAL_ERROR;
+    PQclear(had_failed ? next : std::exchange(last, next));
+    if (PQstatus(connection) == CONNECTION_BAD) {
+      const std::string why = PQerrorMessage(connection);
+      PQclear(last);
+      return lost(why);
+    }
+  }
+  if (last == nullptr) return lost("no answer");
+  const ExecStatusType status = PQresultStatus(last);
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return last;
+  const Error error = failure(last);
+  PQclear(last);
+  return error;
+}
+
+Result<void> PgLink::simple(const std::string& text, Instant deadline) {
+  if (PQsendQuery(connection_.get(), text.c_str()) == 0) {
+    return lost(PQerrorMessage(connection_.get()));
+  }
+  PQclear(TRY(collect(deadline)));
+  return {};
+}
+
+Result<void> PgLink::run_script(const std::string& script, Instant deadline) {
+  TRY(connect());
+  return simple(script, deadline);
+}
+
+Result<void> PgLink::prepare(const char* statement, Instant deadline) {
+  const std::string name = fmt::format("s{}", prepared_.size());
+  if (PQsendPrepare(connection_.get(), name.c_str(), statement, 0, nullptr) == 0) {
+    return lost(PQerrorMessage(connection_.get()));
+  }
+  PQclear(TRY(collect(deadline)));
+  prepared_.emplace(statement, name);
+  return {};
+}
+
+Result<PgRows> PgLink::run(const char* statement, const PgParams& params, Instant deadline) {
+  TRY(connect());
+  if (!prepared_.contains(statement)) TRY(prepare(statement, deadline));
+  const std::vector<std::string>& values = params.values();
+  std::vector<const char*> starts;
+  std::vector<int> sizes;
+  for (const std::string& value : values) {
+    starts.push_back(value.data());
+    sizes.push_back(static_cast<int>(value.size()));
+  }
+  const std::vector<int> formats(values.size(), 1);
+  if (PQsendQueryPrepared(connection_.get(), prepared_.at(statement).c_str(),
+                          static_cast<int>(values.size()), starts.data(), sizes.data(),
+                          formats.data(), 1) == 0) {
+    return lost(PQerrorMessage(connection_.get()));
+  }
+  return PgRows(TRY(collect(deadline)));
+}
+
+Result<void> PgLink::listen(const std::string& channel, Instant deadline) {
+  TRY(connect());
+  if (channels_.contains(channel)) return {};
+  TRY(simple(fmt::format("listen \"{}\"", channel), deadline));
+  channels_.insert(channel);
+  return {};
+}
+
+Result<std::set<std::string>> PgLink::take_bells() {
+  std::set<std::string> bells;
+  if (!connected()) return bells;
+  if (PQconsumeInput(connection_.get()) == 0) return lost(PQerrorMessage(connection_.get()));
+  while (PGnotify* const notify = PQnotifies(connection_.get())) {
+    bells.insert(notify->relname);
+    PQfreemem(notify);
+  }
+  return bells;
+}
+
+int PgLink::descriptor() const { return connected() ? PQsocket(connection_.get()) : -1; }
+
+}  // namespace dunlin
