@@ -16,3 +16,52 @@ says "$out" "already"
 
 DUNLIN_TEST_POSTGRES=$pg_url "$BUILD/engines_test" --gtest_brief=1 --gtest_filter='Postgres*' \
   >contract.log 2>&1 || fail "$(grep -m20 -B2 -A12 'Failure\|FAILED' contract.log)"
+
+# What can be wrong, and what is said about it.
+expect 4 "$DUNLIN" store info --at "${pg_url/secret/wrong}"
+says "$err" "refused the user" "password"
+[[ $err != *wrong* ]] || fail "the password is shown: $err"
+expect 2 "$DUNLIN" store info --at "${pg_url%/*}/nowhere"
+says "$err" "nowhere" "createdb"
+expect 3 timeout 60 "$DUNLIN" store info --at "postgres://dunlin@127.0.0.1:$(free_port)/postgres"
+says "$err" "cannot reach" "refused"
+expect 2 "$DUNLIN" store info --at "$pg_url#not-there"
+says "$err" "no store in the schema not-there" "dunlin store init"
+expect 2 "$DUNLIN" store info --at "$pg_url#a b"
+says "$err" "after '#'"
+sql() { PGPASSWORD=secret "$pg_bin/psql" -qtAX -h 127.0.0.1 -p "$port" -U dunlin postgres -c "$1"; }
+sql 'create schema other; create table other.things (a int)'
+expect 1 "$DUNLIN" store init --at "$pg_url#other"
+says "$err" "belongs to another program"
+expect 1 "$DUNLIN" store destroy --yes --at "$pg_url#other"
+same "$(sql 'select count(*) from other.things')" 0
+sql 'update dunlin.meta set version = 0'
+expect 2 "$DUNLIN" store info --at "$pg_url"
+says "$err" "version 0" "migrates"
+sql 'update dunlin.meta set version = 99'
+expect 2 "$DUNLIN" worker --allow-root --at "$pg_url"
+says "$err" "newer Dunlin"
+sql 'update dunlin.meta set version = 1'
+sql "create role guest login password 'guest'"
+expect 2 "$DUNLIN" store info --at "${pg_url/dunlin:secret/guest:guest}"
+
+# Two schemas are two stores; destroying one leaves the other alone.
+expect 0 "$DUNLIN" store init --at "$pg_url#lab"
+expect 0 "$DUNLIN" store put --at "$pg_url#lab" t k lab
+expect 0 "$DUNLIN" store put --at "$pg_url" t k main
+expect 0 "$DUNLIN" store destroy --yes --at "$pg_url#lab"
+expect 2 "$DUNLIN" store info --at "$pg_url#lab"
+expect 0 "$DUNLIN" store get --at "$pg_url" t k
+says "$out" main
+
+# A worker that waits starts at once what is submitted, and survives the server's restart.
+export DUNLIN_AT=$pg_url
+start_worker w1 --slots 1
+submit -- true
+ends_as done "$job"
+kill_postgres
+start_postgres "$work/pg" "$port"
+submit -- 'echo after'
+ends_as done "$job"
+same "$(of "$job" 0 stdout)" "after"
+stop_worker

@@ -2,6 +2,8 @@
 
     kill_tasks.py kill DUNLIN FOLDER URL SEED WORKER_KILLS HUB_KILLS
     kill_tasks.py check DUNLIN FOLDER
+
+SERVER=... is the command of a server that takes the place of the hub.
 """
 import collections
 import json
@@ -15,6 +17,13 @@ WORKERS = 4
 HOLD = "2s"
 
 
+def children_of(pid):
+    try:
+        return open(f"/proc/{pid}/task/{pid}/children").read().split()
+    except OSError:
+        return []
+
+
 class Fleet:
     """A hub and workers, each started again when it is not there."""
 
@@ -23,14 +32,17 @@ class Fleet:
         self.processes = {}
 
     def start(self, name):
-        if name == "hub":
-            command = ["hub", "--data", f"{self.folder}/hub", "--listen", self.url.split("//")[1]]
+        if name == "hub" and "SERVER" in os.environ:
+            command = os.environ["SERVER"].split()
+        elif name == "hub":
+            command = [self.dunlin, "hub", "--data", f"{self.folder}/hub", "--listen",
+                       self.url.split("//")[1]]
         else:
-            command = ["worker", "--allow-root", "--name", name, "--slots", "2", "--hold", HOLD,
+            command = [self.dunlin, "worker", "--allow-root", "--name", name, "--slots", "2", "--hold", HOLD,
                        "--folder", f"{self.folder}/{name}.folder"]
         with open(f"{self.folder}/{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
-                [self.dunlin, *command], stdout=subprocess.DEVNULL, stderr=log,
+                command, stdout=subprocess.DEVNULL, stderr=log,
                 env=dict(os.environ, DUNLIN_AT=self.url,
                          DUNLIN_TOKEN_FILE=f"{self.folder}/hub/token"))
 
@@ -38,8 +50,11 @@ class Fleet:
         """Whether it was there to be killed."""
         process = self.processes[name]
         there = process.poll() is None
+        children = children_of(process.pid) if name == "hub" else []
         process.kill()
         code = process.wait()
+        while any(os.path.exists(f"/proc/{child}") for child in children):  # They notice it.
+            time.sleep(0.01)
         if not there and (name == "hub" or code != 3):  # 3: the hub was away when it began.
             sys.exit(f"{name} had ended by itself with {code}: see its log")
         return there

@@ -5,7 +5,9 @@ pg_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 [ -n "$pg_bin" ] || fail "there is no PostgreSQL server: install the package postgresql-15"
 
 # It refuses to run as root.
-as_user() { if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
+user=()
+[ "$(id -u)" = 0 ] && user=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+as_user() { ${user[@]+"${user[@]}"} "$@"; }
 
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -27,19 +29,31 @@ CONF
 
 # start_postgres FOLDER PORT: sets pg_pid and pg_url.
 start_postgres() {
-  as_user "$pg_bin/postgres" -D "$1/data" -p "$2" >>"$work/postgres.log" 2>&1 &
-  pg_starter=$!
-  within 20 as_user "$pg_bin/pg_isready" -q -h 127.0.0.1 -p "$2"
-  pg_pid=$(head -1 "$1/data/postmaster.pid")
+  ${user[@]+"${user[@]}"} "$pg_bin/postgres" -D "$1/data" -p "$2" >>"$work/postgres.log" 2>&1 &
+  pg_pid=$!
   started+=("$pg_pid")
   pg_url=postgres://dunlin:secret@127.0.0.1:$2/postgres
+  within 30 "$pg_bin/pg_isready" -q -h 127.0.0.1 -p "$2"
 }
 
 # After kill -9 its children must be gone before it is started again.
 kill_postgres() {
-  local children
+  local child children
   children=$(pgrep -P "$pg_pid" | tr '\n' ' ')
   kill -9 "$pg_pid"
-  wait "$pg_starter" 2>/dev/null
+  wait "$pg_pid" 2>/dev/null || true
   for child in $children; do within 10 eval "! kill -0 $child 2>/dev/null"; done
 }
+
+# The same words for every engine: a fresh store, which is the default one from here on. SERVER is
+# what starts the server.
+start_engine() {
+  port=$(free_port)
+  make_postgres "$work/pg"
+  start_postgres "$work/pg" "$port"
+  export DUNLIN_AT=$pg_url
+  export SERVER="${user[*]} $pg_bin/postgres -D $work/pg/data -p $port"
+  expect 0 "$DUNLIN" store init
+}
+kill_engine() { kill_postgres; }
+restart_engine() { start_postgres "$work/pg" "$port"; }
