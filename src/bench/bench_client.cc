@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "backends/open.h"
 #include "base/env_posix.h"
 #include "bench/hub_process.h"
 #include "model/keys.h"
@@ -26,14 +27,28 @@ Result<void> put_route(Store& store) {
   return put.ok() ? Result<void>() : put.error();
 }
 
-BenchClient::BenchClient(std::unique_ptr<HubStore> store)
+BenchClient::BenchClient(std::unique_ptr<CallStore> store)
     : store_(std::move(store)),
+      hub_(dynamic_cast<HubStore*>(store_.get())),
       random_(random_seed()),
       name_(make_job_id(random_, posix_clock().wall())) {}
 
 Result<std::unique_ptr<BenchClient>> BenchClient::connect(const std::string& url,
                                                           const std::string& token_file) {
-  return std::make_unique<BenchClient>(TRY(connect_hub(url, token_file)));
+  return std::make_unique<BenchClient>(
+      TRY(open_store(url, {.token_file = token_file, .make = false})));
+}
+
+uint64_t BenchClient::post(Request&& request) {
+  if (hub_ != nullptr) return hub_->post(std::move(request));
+  const uint64_t id = answers_.size() + 1;
+  answers_.emplace(id, store_->ask(std::move(request)));
+  return id;
+}
+
+Answer BenchClient::await(uint64_t id) {
+  if (hub_ != nullptr) return hub_->await(id);
+  return std::move(answers_.extract(id).mapped());
 }
 
 std::string BenchClient::next_id() { return fmt::format("{}.{}", name_, ++made_); }
@@ -53,22 +68,21 @@ uint64_t BenchClient::post_job(const std::string& id, model::Spec&& spec) {
   std::vector<Write> writes = take_finishes();
   writes.emplace_back(Put{std::string(kJobs), id, job.SerializeAsString(), 0});
   writes.emplace_back(Push{job.queue(), {whole_range(job, job.spec().created_us())}});
-  return store_->post(Commit{random_.next(), std::move(writes)});
+  return post(Commit{random_.next(), std::move(writes)});
 }
 
 uint64_t BenchClient::post_pull(Millis wait) {
-  return store_->post(
-      Pull{.queue = "reply." + name_, .max = kRepliesPerPull, .hold = kHold, .wait = wait});
+  return post(Pull{.queue = "reply." + name_, .max = kRepliesPerPull, .hold = kHold, .wait = wait});
 }
 
 Result<void> BenchClient::await_commit(uint64_t id) {
-  const Answer answer = store_->await(id);
+  const Answer answer = await(id);
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
   return {};
 }
 
 Result<std::vector<model::Reply>> BenchClient::await_replies(uint64_t id) {
-  const Answer answer = store_->await(id);
+  const Answer answer = await(id);
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
   std::vector<model::Reply> replies;
   for (const dunlin::Delivery& delivery : std::get<Deliveries>(answer).deliveries) {
@@ -91,7 +105,7 @@ Result<void> BenchClient::submit(const std::string& id, WorkJob job) {
 Result<std::vector<model::Reply>> BenchClient::replies(Millis wait) {
   std::vector<Write> finishes = take_finishes();
   if (finishes.empty()) return await_replies(post_pull(wait));
-  const uint64_t finished = store_->post(Commit{0, std::move(finishes)});
+  const uint64_t finished = post(Commit{0, std::move(finishes)});
   const uint64_t pulled = post_pull(wait);
   TRY(await_commit(finished));
   return await_replies(pulled);

@@ -22,7 +22,7 @@ Result<void> put_route(Store& store);
 
 class BenchClient {
  public:
-  explicit BenchClient(std::unique_ptr<HubStore> store);
+  explicit BenchClient(std::unique_ptr<CallStore> store);
   static Result<std::unique_ptr<BenchClient>> connect(const std::string& url,
                                                       const std::string& token_file);
 
@@ -41,8 +41,12 @@ class BenchClient {
   Result<void> await_commit(uint64_t id);
   Result<std::vector<model::Reply>> await_replies(uint64_t id);
   std::vector<Write> take_finishes();
+  uint64_t post(Request&& request);
+  Answer await(uint64_t id);
 
-  std::unique_ptr<HubStore> store_;
+  std::unique_ptr<CallStore> store_;
+  HubStore* hub_ = nullptr;             // The same, if it is one: then requests go out together.
+  std::map<uint64_t, Answer> answers_;  // Else.
   Random random_;
   std::string name_;
   uint64_t made_ = 0;

@@ -58,6 +58,8 @@ void add_throughput(CLI::App& bench, ThroughputVerb& verb, int& exit_code) {
   add_number(command, "--payload", verb.payload, "Bytes of input of each task",
              CLI::Range(uint64_t{0}, uint64_t{kInputValueMax}));
   add_number(command, "--rounds", verb.rounds, "The median of so many counts", kFew);
+  command.add_option("--at", verb.at, "A store that is there, instead of a hub of its own");
+  command.add_option("--token-file", verb.token_file, "For a hub that is there");
   command.add_flag("--relaxed", verb.relaxed, "Delivery relaxed instead of once");
   command.add_flag("--ephemeral", verb.ephemeral, "A hub that keeps nothing on disk");
   command.add_flag("--embedded", verb.embedded, "Also in one process, as `dunlin run` does it");

@@ -3,20 +3,27 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "backends/open.h"
 #include "bench/bench_client.h"
 
 namespace dunlin::bench {
 
 Result<Fleet> Fleet::start(const Options& options) {
-  Fleet fleet(TRY(HubProcess::start(own_program(), options.folder, options.ephemeral)));
-  HubProcess& hub = *fleet.hub_;
-  const auto store = TRY(connect_hub(hub.url(), hub.token_file()));
+  Fleet fleet(TRY(TempFolder::make(options.folder)));
+  std::string at = options.at;
+  std::string token_file = options.token_file;
+  if (at.empty()) {
+    fleet.hub_ = TRY(HubProcess::start(own_program(), options.folder, options.ephemeral));
+    at = fleet.hub_->url();
+    token_file = fleet.hub_->token_file();
+  }
+  const auto store = TRY(open_store(at, {.token_file = token_file, .make = false}));
   TRY(put_route(*store));
   for (uint32_t i = 0; i < options.instances; ++i) {
     InstanceOptions instance = options.each;
-    instance.at = hub.url();
-    instance.token_file = hub.token_file();
-    instance.folder = fmt::format("{}/instance-{}", hub.folder(), i);
+    instance.at = at;
+    instance.token_file = token_file;
+    instance.folder = fmt::format("{}/instance-{}", fleet.folder_.path(), i);
     std::vector<std::string> words = {own_program(), "bench", "instance"};
     for (std::string& word : to_words(instance)) words.push_back(std::move(word));
     fleet.instances_.push_back(TRY(Child::start(words, {.err = instance.folder + ".log"})));
@@ -44,7 +51,7 @@ Result<uint64_t> Fleet::stop() {
     }
   }
   instances_.clear();
-  return hub_->stop();
+  return hub_ == nullptr ? Result<uint64_t>(uint64_t{0}) : hub_->stop();
 }
 
 Result<InstanceResult> run_fleet(const Fleet::Options& options) {

@@ -18,6 +18,8 @@ class Fleet {
  public:
   struct Options {
     std::string folder = {};  // Where temporary folders go.
+    std::string at = {};      // A store that is there, instead of a hub of its own.
+    std::string token_file = {};
     bool ephemeral = false;
     uint32_t instances = 1;
     InstanceOptions each = {};  // Without at, token_file and folder.
@@ -29,13 +31,14 @@ class Fleet {
   // All begin together; returns when the last result is there.
   Result<InstanceResult> go();
 
-  HubProcess& hub() { return *hub_; }
-  // The workers leave, then the hub; returns how often the hub has waited for the disk.
+  HubProcess& hub() { return *hub_; }  // REQUIRES: it has one of its own.
+  // The workers leave, then the hub; returns how often a hub of its own has waited for the disk.
   Result<uint64_t> stop();
 
  private:
-  explicit Fleet(std::unique_ptr<HubProcess> hub) : hub_(std::move(hub)) {}
+  explicit Fleet(TempFolder folder) : folder_(std::move(folder)) {}
 
+  TempFolder folder_;
   std::unique_ptr<HubProcess> hub_;
   std::vector<Child> instances_;
 };

@@ -18,6 +18,8 @@ const std::vector<Point> kFlexQueue = {{1, 238}, {1024, 119'000}};
 Fleet::Options fleet_options(const ThroughputVerb& verb, uint32_t instances) {
   Fleet::Options options;
   options.folder = verb.output.folder;
+  options.at = verb.at;
+  options.token_file = verb.token_file;
   options.ephemeral = verb.ephemeral;
   options.instances = instances;
   options.each.clients = verb.clients;
@@ -67,8 +69,8 @@ struct Rates {
   uint64_t repeated = 0;
 };
 
-Fields fields_of(const char* what, uint32_t instances, const ThroughputVerb& verb, uint64_t batch,
-                 bool synced, const Rates& rates) {
+Fields fields_of(const std::string& what, uint32_t instances, const ThroughputVerb& verb,
+                 uint64_t batch, bool synced, const Rates& rates) {
   return {{"what", what},
           {"instances", instances},
           {"tasks", instances * verb.tasks},
@@ -109,7 +111,8 @@ Result<int> run(const ThroughputVerb& verb) {
     const Rates rates = TRY(through_hub(verb, instances));
     const uint64_t share = (verb.tasks + verb.clients - 1) / verb.clients;
     const uint64_t batch = verb.batch != 0 ? std::min(verb.batch, share) : share;
-    Fields row = fields_of("hub", instances, verb, batch, !verb.ephemeral, rates);
+    const std::string engine = verb.at.empty() ? "hub" : verb.at.substr(0, verb.at.find(':'));
+    Fields row = fields_of(engine, instances, verb, batch, !verb.ephemeral, rates);
     for (const auto& [name, points] :
          {std::pair{"cloudkon", &kCloudKon}, std::pair{"flexqueue", &kFlexQueue}}) {
       const auto found = std::ranges::find(*points, static_cast<double>(instances), &Point::x);

@@ -22,6 +22,8 @@ struct Output {
 // How fast no-op tasks go through a hub, by number of instances.
 struct ThroughputVerb {
   Output output = {};
+  std::string at = {};  // A store that is there; empty: a hub of its own.
+  std::string token_file = {};
   std::vector<uint32_t> instances = {1, 2, 4};
   uint64_t tasks = 16'000;  // Of each instance.
   uint32_t clients = 2;

@@ -121,7 +121,8 @@ begin
         from unnest(push_queue, push_id, push_body) with ordinality w(queue, id, body, place)
         order by place
       on conflict do nothing;
-    perform pg_notify(bell(queue), '') from (select distinct queue from unnest(push_queue) q(queue)) d;
+    perform pg_notify(bell(queue), '')
+      from (select distinct queue from unnest(push_queue) q(queue)) d;
   end if;
   if not finish_first then perform finish(finish_queue, finish_id, finish_token); end if;
   return mine;
