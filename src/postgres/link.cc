@@ -111,9 +111,10 @@ Result<void> PgLink::connect() {
 }
 
 Error PgLink::lost(std::string_view why) {
-  connection_.reset();
+  Error error{Code::unavailable, fmt::format("{}: {}", shown(address_.url), first_line(why))};
+  connection_.reset();  // And with it what `why` may point to.
   prepared_.clear();
-  return {Code::unavailable, fmt::format("{}: {}", shown(address_.url), first_line(why))};
+  return error;
 }
 
 Error PgLink::failure(const PGresult* result) {

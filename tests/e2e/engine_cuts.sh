@@ -1,0 +1,55 @@
+# Connections are cut at random places while tasks run: what was answered and what was not looks the
+# same to whoever asked, and still every task ends with exactly one outcome. ENGINES=... says where,
+# CUTS=... how often, SEED=... repeats the choices.
+source "$(dirname "$0")/lib.sh"
+seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+cuts=${CUTS:-200}
+echo "SEED=$seed CUTS=$cuts"
+
+# start_proxy PORT MEAN_BYTES: sets $proxy, the port where it listens.
+start_proxy() {
+  rm -f cuts.out
+  python3 "$here/../engines/cuts.py" "$1" "$seed" "$2" "$cuts" >cuts.out 2>cuts.log &
+  proxy_pid=$!
+  started+=("$proxy_pid")
+  wait_for cuts.out .
+  proxy=$(head -1 cuts.out)
+}
+
+for engine in ${ENGINES:-hub postgres}; do
+  mkdir tasks
+  bytes=6000  # Between two cuts, on average. Larger requests must have a chance.
+  if [ "$engine" = hub ]; then
+    start_hub
+  else
+    bytes=40000
+    source "$here/../engines/$engine.sh"
+    start_engine
+  fi
+  direct=$DUNLIN_AT
+  start_proxy "$port" "$bytes"
+  export DUNLIN_AT=${direct/:$port/:$proxy}
+  note="echo {#} \$DUNLIN_ATTEMPT >>$work/tasks"
+  submit --name plain --array 0-1999 -- "$note/plain"
+  submit --name slow --array 0-99 -- "$note/slow; sleep 0.1"
+  submit --name flaky --array 0-199 --retries 2 --backoff 50ms -- \
+    "$note/flaky; test \$(({#} % 7)) != 0 -o \$DUNLIN_ATTEMPT -gt 2"
+  submit --name bad --array 0-49 --retries 1 -- "$note/bad; exit 3"
+  submit --name once --array 0-199 --at-most-once -- "$note/once"
+  submit --name output --array 0-99 -- "$note/output; head -c 100000 /dev/zero"
+  submit --name large --lines <(seq -f %0200.0f 200) -- "$note/large; test {} -gt 0"
+  submit --name last --after plain --after large --array 0-99 -- "$note/last"
+  workers=()
+  for name in w1 w2 w3; do
+    start_worker $name --slots 2 --hold 2s
+    workers+=("$worker")
+  done
+  DUNLIN_AT=$direct python3 "$here/kill_tasks.py" check "$DUNLIN" "$work" || fail "$engine SEED=$seed"
+  for worker in "${workers[@]}"; do stop_worker "$worker"; done
+  echo "$engine: $(grep -c cut cuts.out) cuts"
+  [ "$(grep -c cut cuts.out)" -ge $((cuts / 4)) ] || fail "$engine: too few cuts"
+  kill "$proxy_pid"
+  wait "$proxy_pid" 2>/dev/null || true
+  if [ "$engine" = hub ]; then kill_hub; else kill_engine; fi
+  rm -rf tasks hub
+done
