@@ -9,6 +9,7 @@ packages=(
   libpq-dev
 )
 test_packages=(clang-format-14 jq openssl procps postgresql-15)
+long_packages=(patroni etcd-server etcd-client python3-etcd python3-psycopg2 curl)
 
 # Installs what is missing of `packages` (and of the names given); quick if nothing is.
 install_packages() {

@@ -51,4 +51,7 @@ class HubProcess {
   std::string url_;
 };
 
+Result<std::unique_ptr<HubStore>> connect_hub(const std::string& url,
+                                              const std::string& token_file);
+
 }  // namespace dunlin::bench

@@ -1,0 +1,102 @@
+# Three PostgreSQL nodes with synchronous standbys under Patroni, and the three etcd nodes that it
+# needs. Sourced after tests/e2e/lib.sh and tests/engines/postgres.sh.
+
+# A free port each, all different.
+free_ports() {
+  python3 -c 'import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in sockets: s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in sockets))' "$1"
+}
+
+start_etcd() {
+  local i
+  read -ra etcd_ports <<<"$(free_ports 6)"
+  local cluster=""
+  for i in 0 1 2; do cluster+="e$i=http://127.0.0.1:${etcd_ports[$((i + 3))]},"; done
+  for i in 0 1 2; do
+    etcd --name "e$i" --data-dir "$work/etcd$i" --initial-cluster-state new \
+      --listen-client-urls "http://127.0.0.1:${etcd_ports[$i]}" \
+      --advertise-client-urls "http://127.0.0.1:${etcd_ports[$i]}" \
+      --listen-peer-urls "http://127.0.0.1:${etcd_ports[$((i + 3))]}" \
+      --initial-advertise-peer-urls "http://127.0.0.1:${etcd_ports[$((i + 3))]}" \
+      --initial-cluster "${cluster%,}" >>"$work/etcd$i.log" 2>&1 &
+    started+=("$!")
+  done
+}
+
+# start_node I: writes its configuration if there is none.
+start_node() {
+  local folder=$work/node$1
+  if [ ! -e "$folder" ]; then
+    mkdir -p "$folder"
+    cat >"$folder/patroni.yml" <<YML
+scope: dunlin
+name: node$1
+restapi: { listen: 127.0.0.1:${rest_ports[$1]}, connect_address: 127.0.0.1:${rest_ports[$1]} }
+etcd3: { hosts: [127.0.0.1:${etcd_ports[0]}, 127.0.0.1:${etcd_ports[1]}, 127.0.0.1:${etcd_ports[2]}] }
+bootstrap:
+  dcs:
+    ttl: 20
+    loop_wait: 2
+    retry_timeout: 5
+    master_start_timeout: 0
+    synchronous_mode: true
+    postgresql:
+      use_pg_rewind: true
+      parameters: { max_connections: 100, wal_level: replica, hot_standby: "on" }
+  initdb: [ { encoding: UTF8 }, data-checksums ]
+  pg_hba: [ host all all 127.0.0.1/32 scram-sha-256, host replication all 127.0.0.1/32 scram-sha-256 ]
+postgresql:
+  listen: 127.0.0.1:${pg_ports[$1]}
+  connect_address: 127.0.0.1:${pg_ports[$1]}
+  data_dir: $folder/data
+  bin_dir: $pg_bin
+  pgpass: $folder/pgpass
+  authentication:
+    superuser: { username: dunlin, password: secret }
+    replication: { username: copy, password: secret }
+    rewind: { username: rewind, password: secret }
+  parameters: { unix_socket_directories: $folder }
+YML
+    [ "$(id -u)" = 0 ] && chown -R postgres "$folder"
+  fi
+  ${user[@]+"${user[@]}"} env HOME="$folder" patroni "$folder/patroni.yml" \
+    >>"$work/node$1.log" 2>&1 &
+  nodes[$1]=$!
+  started+=("$!")
+}
+
+leads() { curl -sf -o /dev/null "http://127.0.0.1:${rest_ports[$1]}/leader"; }
+# The node that leads, in $leader.
+find_leader() {
+  for leader in 0 1 2; do leads $leader && return 0; done
+  return 1
+}
+synchronous() {
+  curl -sf "http://127.0.0.1:${rest_ports[0]}/cluster" | jq -e \
+    '[.members[] | select(.role == "sync_standby" and (.state == "running" or .state == "streaming"))] | length >= 1'
+}
+
+# kill_leader: the whole machine, as it were: Patroni and its PostgreSQL with -9. In $killed.
+kill_leader() {
+  within 60 find_leader
+  killed=$leader
+  local postmaster
+  postmaster=$(head -1 "$work/node$killed/data/postmaster.pid")
+  kill -9 "${nodes[$killed]}" "$postmaster"
+  wait "${nodes[$killed]}" 2>/dev/null || true
+}
+
+# Sets pg_url, which names all three.
+start_cluster() {
+  nodes=()
+  chmod 755 "$work"
+  start_etcd
+  read -ra pg_ports <<<"$(free_ports 3)"
+  read -ra rest_ports <<<"$(free_ports 3)"
+  for i in 0 1 2; do start_node $i; done
+  within 90 find_leader
+  within 90 synchronous
+  pg_url="postgres://dunlin:secret@127.0.0.1:${pg_ports[0]},127.0.0.1:${pg_ports[1]},127.0.0.1:${pg_ports[2]}/postgres"
+}
