@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "postgres/pg_store.h"
 
 namespace dunlin {
@@ -103,7 +104,10 @@ Answer PgEngine::on(const Commit& commit, Instant deadline) {
       .number(all.finish_first ? 1 : 0);
   const auto rows = link_.run(kCommit, params, deadline);
   if (!rows.ok()) return rows.error();
-  return Committed{unsigned_of(rows.value().number(0, 0))};
+  const std::string_view said = rows.value().text(0, 0);
+  const auto version = parse_number("version", said);
+  if (!version.ok()) return Error{Code::conflict, std::string(said)};
+  return Committed{version.value()};
 }
 
 Answer PgEngine::on(const Pull& pull, Instant deadline) {

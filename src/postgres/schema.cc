@@ -46,15 +46,17 @@ $$ select 'dunlin.' || md5(current_schema() || ' ' || queue) $$;
 
 // All or nothing. Existing rows are locked in the order of their keys, new ones inserted in that
 // order, so two commits never wait for each other. That a row must not exist is held until the end,
-// too: by inserting it and deleting it again. A conflict is looked at twice, because the first try
-// of this same commit may still have been on its way when we began.
+// too: by inserting it and deleting it again. What appears between two statements of ours is seen
+// by the later one, so each of them compares versions again. A conflict is looked at twice, because
+// the first try of this same commit may still have been on its way when we began. Returns the
+// version; or what is in the way, if nothing was changed yet: errors would fill the server's log.
 constexpr const char* kCommit = R"sql(
 create function commit(
   my_nonce bigint, put_tab text[], put_key text[], put_value bytea[], put_version bigint[],
   erase_tab text[], erase_key text[], erase_version bigint[],
   push_queue text[], push_id text[], push_body bytea[],
   finish_queue text[], finish_id text[], finish_token bigint[], finish_first boolean
-) returns bigint language plpgsql as $$
+) returns text language plpgsql as $$
 declare
   mine bigint := 0;
   found_at bigint;
@@ -81,9 +83,8 @@ begin
         and (w.put or r.version is not null)
       limit 1;
     if found then
-      raise exception using errcode = 'DU001', message = format(
-        'row %s of table %s has version %s, not %s: read it again', clash.key, clash.tab,
-        clash.stored, clash.version);
+      return format('row %s of table %s has version %s, not %s: read it again', clash.key,
+                    clash.tab, clash.stored, clash.version);
     end if;
     if cardinality(put_key) > 0 then mine := nextval('versions'); end if;
     with wanted as (
@@ -105,13 +106,25 @@ begin
       raise exception using errcode = '40001', message = 'a row was made by another one';
     end if;
     if cardinality(put_key) > 0 then
+      select count(*) into made from records r join unnest(put_tab, put_key) w(tab, key)
+        using (tab, key) where r.version = mine;
       update records r set value = w.value, version = mine, nonce = my_nonce
-        from unnest(put_tab, put_key, put_value) w(tab, key, value)
-        where r.tab = w.tab and r.key = w.key and r.version <> mine;
+        from unnest(put_tab, put_key, put_value, put_version) w(tab, key, value, version)
+        where r.tab = w.tab and r.key = w.key and r.version <> mine
+          and (w.version = -1 or r.version = w.version);
+      get diagnostics expected = row_count;
+      if made + expected <> cardinality(put_key) then
+        raise exception using errcode = '40001', message = 'a row was made by another one';
+      end if;
     end if;
     if cardinality(erase_key) > 0 then
-      delete from records r using unnest(erase_tab, erase_key) w(tab, key)
-        where r.tab = w.tab and r.key = w.key;
+      delete from records r using unnest(erase_tab, erase_key, erase_version) w(tab, key, version)
+        where r.tab = w.tab and r.key = w.key
+          and (w.version = -1 or r.version = w.version or r.version = mine);
+      if exists (select from records r join unnest(erase_tab, erase_key) w(tab, key)
+                   using (tab, key)) then
+        raise exception using errcode = '40001', message = 'a row was made by another one';
+      end if;
     end if;
   end if;
   if finish_first then perform finish(finish_queue, finish_id, finish_token); end if;

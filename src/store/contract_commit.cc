@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "store/contract.h"
 #include "store/contract_calls.h"
 
@@ -159,6 +161,23 @@ TEST_P(StoreContract, ACommitThatArrivesTwiceIsAppliedOnce) {
   EXPECT_EQ(get(*store, name, "k").version, version);
   EXPECT_EQ(get(*store, name, "any").version, version);
   EXPECT_EQ(ids(pull(*store, name)), (Strings{"a"}));
+}
+
+// That a row is not there is compared like any version, also against who makes it at this moment.
+TEST_P(StoreContract, OfTwoThatForbidEachOtherAtMostOneIsWritten) {
+  if (!subject->atomic()) GTEST_SKIP() << "its commits are not atomic";
+  std::vector<std::unique_ptr<Store>> writers(2);
+  for (auto& writer : writers) writer = subject->connect();
+  for (int round = 0; round < 20; ++round) {
+    const Strings keys = {fmt::format("{}.a", round), fmt::format("{}.b", round)};
+    const auto race = [&](size_t i) {
+      const std::vector<Write> writes = {Put{name, keys[i], "", 0}, Erase{name, keys[1 - i], 0}};
+      const std::string ended = outcome(writers[i]->commit(writes));
+      EXPECT_TRUE(ended == "ok" || ended == "conflict") << ended;
+    };
+    do_all(subject->waits(), writers.size(), race);
+    EXPECT_EQ(scan(*store, name, fmt::format("{}.", round), "", 10).size(), 1U);
+  }
 }
 
 }  // namespace dunlin::contract

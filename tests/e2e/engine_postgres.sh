@@ -16,6 +16,10 @@ says "$out" "already"
 
 DUNLIN_TEST_POSTGRES=$pg_url "$BUILD/engines_test" --gtest_brief=1 --gtest_filter='Postgres*' \
   >contract.log 2>&1 || fail "$(grep -m20 -B2 -A12 'Failure\|FAILED' contract.log)"
+# Races are not lost at the first try.
+DUNLIN_TEST_POSTGRES=$pg_url "$BUILD/engines_test" --gtest_brief=1 --gtest_repeat=5 \
+  --gtest_filter='Postgres*Racing*:Postgres*ManyIncrement*:Postgres*OfTwo*' >races.log 2>&1 ||
+  fail "$(grep -m20 -B2 -A12 'Failure\|FAILED' races.log)"
 
 # What can be wrong, and what is said about it.
 expect 4 "$DUNLIN" store info --at "${pg_url/secret/wrong}"
