@@ -8,6 +8,8 @@ packages=(
   nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
 )
 test_packages=(clang-format-14 jq openssl procps)
+# For AWS's SDK. Where Node comes from elsewhere it has its own npm, which Debian's would replace.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 
 # Installs what is missing of `packages` (and of the names given); quick if nothing is.
 install_packages() {

@@ -77,9 +77,9 @@ class Door::Exchange final : public Call {
   }
   // False if nobody wants the body now.
   Result<bool> give_body(HttpReader& reader) {
-    if (!taker_ || body_ended) return false;
+    if (!taker_) return false;
     std::string bytes;
-    body_ended = TRY(reader.body(bytes, kBlobPart));
+    if (!body_ended) body_ended = TRY(reader.body(bytes, kBlobPart));
     if (bytes.empty() && !body_ended) return false;
     const Taker taker = std::exchange(taker_, nullptr);
     taker(std::move(bytes), body_ended);
