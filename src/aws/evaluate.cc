@@ -318,7 +318,7 @@ Result<void> add_to(json& item, const Path& path, const json& value) {
   if (before) elements = before->begin()->get<std::vector<json>>();
   for (const json& element : *typed(value).content) elements.push_back(element);
   std::ranges::sort(elements);
-  elements.erase(std::ranges::unique(elements).begin(), elements.end());
+  elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
   return put_at(item, path, json{{type, elements}});
 }
 

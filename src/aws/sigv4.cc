@@ -233,7 +233,7 @@ std::string authorize(const Signable& request, const Credentials& credentials,
     }
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   const Scope scope = {time->substr(0, 8), std::string(region), std::string(service)};
   return fmt::format(
       "{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm, credentials.key_id,
