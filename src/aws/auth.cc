@@ -16,6 +16,10 @@ constexpr std::string_view kMismatch =
 
 Kind kind_of(const HttpHead& head) {
   const std::string* target = head.header("x-amz-target");
+  // SDKs of before 2023 speak another protocol with SQS, and are told so in that (services.cc).
+  if (!target && head.header_or("authorization", "").find("/sqs/aws4") != std::string::npos) {
+    return Kind::sqs;
+  }
   if (!target) return Kind::s3;
   return target->starts_with("DynamoDB") ? Kind::dynamo : Kind::sqs;
 }

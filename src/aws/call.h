@@ -16,6 +16,17 @@
 
 namespace dunlin::aws {
 
+// Blobs that no row names, not yet or not any more: a row for each, written before the blob is and
+// in the commit that leaves it without an owner. What an earlier hub left here is erased at the
+// start, so that no death of a hub leaves bytes that nobody can reach.
+inline constexpr std::string_view kLooseTable = "aws.s3.loose";
+inline Put loosen(const std::string& blob) {
+  return {std::string(kLooseTable), blob, "", kAnyVersion};
+}
+inline Erase fasten(const std::string& blob) {
+  return {std::string(kLooseTable), blob, kAnyVersion};
+}
+
 // What an operation remembers between its steps.
 class CallState {
  public:
@@ -38,8 +49,13 @@ class Call {
 
   virtual void ask(Request&& request, Then then) = 0;
 
-  // Erases blobs that no row names any more; whoever signed the call need not be allowed to.
+  virtual std::string fresh_blob() = 0;  // A name.
+
+  // Erases blobs that are loose; whoever signed the call need not be allowed to. Those that are
+  // held go when they are not any more.
   virtual void forget(std::vector<std::string> blobs) = 0;
+  virtual void hold(const std::string& blob) = 0;
+  virtual void release(const std::string& blob) = 0;
 
   // The next bytes of the body, up to kBlobPart, once some are here.
   virtual void read(Taker taker) = 0;

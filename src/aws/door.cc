@@ -12,6 +12,9 @@ namespace {
 
 constexpr size_t kGatheredAllMax = 256 << 20;
 constexpr size_t kForgettingMax = 256;  // Well below what a session may ask at once.
+constexpr uint64_t kForgetId = 0;       // Of what the door asks by itself.
+constexpr uint64_t kSweepId = 1;
+constexpr size_t kSweepPage = 1000;
 
 }  // namespace
 
@@ -36,9 +39,18 @@ class Door::Exchange final : public Call {
     door_.host_.ask(session, id, std::move(request), door_.now_);
   }
   void forget(std::vector<std::string> blobs) override {
-    for (std::string& blob : blobs) door_.to_forget_.push_back(std::move(blob));
+    for (std::string& blob : blobs) {
+      if (door_.held_.contains(blob)) {
+        door_.forget_later_.insert(std::move(blob));
+      } else {
+        door_.to_forget_.push_back(std::move(blob));
+      }
+    }
     door_.forget_some();
   }
+  void hold(const std::string& blob) override { ++door_.held_[blob]; }
+  void release(const std::string& blob) override { door_.release(blob); }
+  std::string fresh_blob() override { return door_.blob_prefix_ + hex(random_bytes(10)); }
   void read(Taker taker) override {
     say_continue();
     taker_ = std::move(taker);
@@ -123,7 +135,11 @@ struct Door::Connection {
 };
 
 Door::Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls)
-    : peers_(peers), host_(host), clock_(clock), tls_(tls) {
+    : peers_(peers),
+      host_(host),
+      clock_(clock),
+      tls_(tls),
+      blob_prefix_("aws.s3/" + hex(random_bytes(5)) + "-") {
   // Numbers of uploads must differ from those of native clients.
   const std::string random = random_bytes(8);
   for (const char c : random) last_number_ = last_number_ << 8U | static_cast<unsigned char>(c);
@@ -298,15 +314,45 @@ void Door::settle(PeerId peer, Connection& connection) {
 void Door::forget_some() {
   if (!own_session_) own_session_ = host_.open("", clock_.wall());
   while (forgetting_ < kForgettingMax && !to_forget_.empty()) {
-    ++forgetting_;
-    host_.ask(*own_session_, 0, BlobErase{std::move(to_forget_.front())}, now_);
+    const std::string blob = std::move(to_forget_.front());
     to_forget_.pop_front();
+    forgetting_ += 2;
+    host_.ask(*own_session_, kForgetId, BlobErase{blob}, now_);
+    host_.ask(*own_session_, kForgetId, Commit{0, {fasten(blob)}}, now_);
   }
+}
+
+void Door::release(const std::string& blob) {
+  const auto found = held_.find(blob);
+  CHECK(found != held_.end());
+  if (--found->second > 0) return;
+  held_.erase(found);
+  if (forget_later_.erase(blob) == 0) return;
+  to_forget_.push_back(blob);
+  forget_some();
+}
+
+void Door::sweep(std::string after) {
+  if (!own_session_) own_session_ = host_.open("", clock_.wall());
+  host_.ask(*own_session_, kSweepId,
+            Scan{std::string(kLooseTable), "", std::move(after), kSweepPage}, now_);
+}
+
+// What this door itself has not yet made fast is not garbage.
+void Door::swept(const Rows& rows) {
+  for (const Row& row : rows.rows) {
+    if (!row.key.starts_with(blob_prefix_)) to_forget_.push_back(row.key);
+  }
+  forget_some();
+  if (!rows.rows.empty()) sweep(rows.rows.back().key);
 }
 
 void Door::answered(uint64_t session, uint64_t id, Answer&& answer, Instant now) {
   now_ = now;
   if (session == own_session_) {
+    const auto* rows = std::get_if<Rows>(&answer);
+    if (id == kSweepId && rows) swept(*rows);
+    if (id == kSweepId) return;
     --forgetting_;
     return forget_some();
   }
@@ -320,6 +366,7 @@ void Door::answered(uint64_t session, uint64_t id, Answer&& answer, Instant now)
 
 std::optional<Instant> Door::turn(Instant now) {
   now_ = now;
+  if (!std::exchange(swept_, true)) sweep("");
   for (const PeerId peer : std::exchange(clogged_, {})) {
     if (peers_.clogged(peer)) {
       clogged_.insert(peer);

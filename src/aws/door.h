@@ -61,6 +61,9 @@ class Door final : public Service {
   void settle(PeerId peer, Connection& connection);
   void erase(PeerId peer);
   void forget_some();
+  void release(const std::string& blob);
+  void sweep(std::string after);
+  void swept(const Rows& rows);
 
   Peers& peers_;
   DoorHost& host_;
@@ -69,10 +72,14 @@ class Door final : public Service {
   Instant now_;
   bool stopping_ = false;
   uint64_t last_number_ = 0;
-  std::optional<uint64_t> own_session_;  // For what the door does by itself.
-  std::deque<std::string> to_forget_;    // Blobs.
-  size_t forgetting_ = 0;                // Asked and not answered.
-  size_t gathered_ = 0;                  // Bytes of all bodies that are kept whole.
+  std::optional<uint64_t> own_session_;            // For what the door does by itself.
+  const std::string blob_prefix_;                  // Of names that this door gives.
+  std::deque<std::string> to_forget_;              // Blobs.
+  absl::flat_hash_map<std::string, size_t> held_;  // Blobs, and by how many.
+  absl::flat_hash_set<std::string> forget_later_;  // Some of those.
+  size_t forgetting_ = 0;                          // Asked and not answered.
+  bool swept_ = false;                             // Has begun to.
+  size_t gathered_ = 0;                            // Bytes of all bodies that are kept whole.
   absl::flat_hash_map<PeerId, std::unique_ptr<Connection>> connections_;
   absl::flat_hash_map<uint64_t, PeerId> sessions_;
   absl::flat_hash_set<PeerId> clogged_;  // Wait until their clients take more.

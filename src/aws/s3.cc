@@ -97,6 +97,10 @@ void try_put_row(Call& call, const RowState& state, int tries) {
     }
     commit.writes.push_back(Put{bucket_table(state.target.bucket), sortable_bytes(state.target.key),
                                 std::move(value), before.version});
+    for (const Piece& piece : before.pieces) commit.writes.push_back(loosen(piece.blob));
+    if (state.ownership == Ownership::own) {
+      for (const Piece& piece : state.object.pieces) commit.writes.push_back(fasten(piece.blob));
+    }
     call.ask(std::move(commit), [=, &call, old = blobs_of(before)](Answer&& answer) {
       const auto* error = std::get_if<Error>(&answer);
       if (error && error->code == Code::conflict && tries > 0) {
@@ -138,7 +142,6 @@ void not_implemented(Call& call) {
 }
 
 std::string bucket_table(std::string_view bucket) { return store_name("s3", bucket); }
-std::string fresh_blob() { return "aws.s3/" + hex(random_bytes(12)); }
 
 S3Object object_of(const Row& row) {
   S3Object object;

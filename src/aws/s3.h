@@ -51,7 +51,6 @@ T* s3_expect(Call& call, Answer& answer) {
 }
 
 std::string bucket_table(std::string_view bucket);
-std::string fresh_blob();
 
 S3Object object_of(const Row& row);
 std::string value_of(const S3Object& object);  // For its row.
@@ -70,8 +69,8 @@ void with_bucket(Call& call, const std::string& bucket, std::function<void()> th
 void with_object(Call& call, const S3Target& target, std::function<void(const S3Object&)> then);
 
 // Writes the object's row over the one that is there and erases the blobs of that; `then` replies.
-// With `extra` in the same commit. If-Match and If-None-Match of the request are respected. If it
-// fails for certain, the blobs of the object are erased unless others name them too.
+// With `extra` in the same commit. If-Match and If-None-Match of the request are respected. Blobs
+// of its own are loose until then, and erased if it fails for certain; others name shared ones too.
 enum class Ownership { own, shared };
 void put_object_row(Call& call, const S3Target& target, const S3Object& object, Ownership ownership,
                     std::vector<Write> extra, std::function<void()> then);

@@ -113,10 +113,15 @@ class BodyIntake final : public Intake {
 
   void finish() {
     if (!is_as_said()) return;
-    piece_.blob = fresh_blob();
+    piece_.blob = call_.fresh_blob();
+    named_ = true;
+    // In one turn, so in one commit, in this order.
+    call_.ask(Commit{0, {loosen(piece_.blob)}}, [this](Answer&& answer) {
+      if (const auto* error = std::get_if<Error>(&answer)) failed_ = *error;
+    });
     call_.ask(BlobEnd{upload_, piece_.blob, piece_.size}, [this](Answer&& answer) {
+      if (failed_) return s3_fail(call_, *failed_);
       if (!s3_expect<Done>(call_, answer)) return;
-      named_ = true;
       const std::function<void(Intake&)> then = std::move(then_);
       then(*this);
     });
@@ -136,6 +141,7 @@ class BodyIntake final : public Intake {
   Piece piece_;
   std::string md5_bytes_;
   std::string crc_text_;
+  std::optional<Error> failed_;
   bool named_ = false;
   bool kept_ = false;
 };

@@ -80,7 +80,18 @@ Headers reply_headers(const Call& call, const S3Object& object) {
 }
 
 struct GetState final : CallState {
-  std::vector<Piece> pieces;
+  // Who has begun to read an object reads it to its end, whatever becomes of it.
+  GetState(Call& read_by, std::vector<Piece> read) : call(read_by), pieces(std::move(read)) {
+    for (const Piece& each : pieces) call.hold(each.blob);
+  }
+  ~GetState() override {
+    for (const Piece& each : pieces) call.release(each.blob);
+  }
+  GetState(const GetState&) = delete;
+  GetState& operator=(const GetState&) = delete;
+
+  Call& call;
+  const std::vector<Piece> pieces;
   size_t piece = 0;
   uint64_t offset = 0;  // In the piece.
   uint64_t left = 0;
@@ -96,7 +107,7 @@ void send_some(Call& call, GetState& state) {
   const uint64_t some = std::min<uint64_t>({kBlobPart, state.left, piece.size - state.offset});
   call.ask(BlobGet{piece.blob, state.offset, some}, [&call, &state](Answer&& answer) {
     const auto* bytes = std::get_if<Bytes>(&answer);
-    // The object was replaced meanwhile, or cannot be read: the client sees too few bytes.
+    // It cannot be read: the client sees too few bytes.
     if (!bytes || bytes->bytes.empty()) return call.abort();
     state.offset += bytes->bytes.size();
     state.left -= std::min<uint64_t>(state.left, bytes->bytes.size());
@@ -136,8 +147,7 @@ void send(Call& call, const S3Object& object) {
     reply.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
   }
   if (call.head().method == "HEAD") return call.reply(std::move(reply));
-  GetState& state = call.keep(std::make_unique<GetState>());
-  state.pieces = object.pieces;
+  GetState& state = call.keep(std::make_unique<GetState>(call, object.pieces));
   state.offset = range.first;
   state.left = range.size;
   call.begin(std::move(reply));

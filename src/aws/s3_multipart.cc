@@ -13,7 +13,8 @@
 namespace dunlin::aws {
 namespace {
 
-constexpr uint64_t kPartsMax = 9'000;  // A commit erases their rows, and takes no more.
+// A commit erases their rows and loosens those of the object before, and takes no more.
+constexpr uint64_t kPartsMax = 4'900;
 constexpr uint64_t kPartNumberMax = 10'000;
 constexpr uint64_t kPartSizeMin = 5 << 20;  // Of all but the last.
 
@@ -146,17 +147,19 @@ void put_part_row(Call& call, const std::string& key, const std::string& value,
     const auto* rows = s3_expect<Rows>(call, answer);
     if (!rows) return;
     const Row before = rows->rows.at(0);
-    call.ask(Commit{0, {Put{std::string(kUploadsTable), key, value, before.version}}},
-             [=, &call](Answer&& done) {
-               const auto* error = std::get_if<Error>(&done);
-               if (error && error->code == Code::conflict) {
-                 return put_part_row(call, key, value, blob, then);
-               }
-               if (error && error->code != Code::unavailable) call.forget({blob});
-               if (error) return s3_fail(call, *error);
-               if (before.version != 0) call.forget({part_of(before).piece.blob});
-               then();
-             });
+    const std::string old = part_of(before).piece.blob;
+    Commit commit{0, {Put{std::string(kUploadsTable), key, value, before.version}, fasten(blob)}};
+    if (!old.empty()) commit.writes.push_back(loosen(old));
+    call.ask(std::move(commit), [=, &call](Answer&& done) {
+      const auto* error = std::get_if<Error>(&done);
+      if (error && error->code == Code::conflict) {
+        return put_part_row(call, key, value, blob, then);
+      }
+      if (error && error->code != Code::unavailable) call.forget({blob});
+      if (error) return s3_fail(call, *error);
+      if (!old.empty()) call.forget({old});
+      then();
+    });
   });
 }
 
@@ -231,12 +234,15 @@ void complete(Call& call, const S3Target& target, std::string_view body) {
     object->changed_ms = call.wall().time_since_epoch().count();
     object->headers = state.upload.headers;
     std::vector<std::string> unused;
+    std::vector<Write> writes = erasures(state);
     for (const StoredPart& part : state.parts) {
       const bool used =
           std::ranges::find(object->pieces, part.piece.blob, &Piece::blob) != object->pieces.end();
-      if (!used) unused.push_back(part.piece.blob);
+      if (used) continue;
+      unused.push_back(part.piece.blob);
+      writes.push_back(loosen(part.piece.blob));
     }
-    put_object_row(call, state.target, *object, Ownership::shared, erasures(state),
+    put_object_row(call, state.target, *object, Ownership::shared, std::move(writes),
                    [&call, &state, unused, etag = object->etag] {
                      call.forget(unused);
                      Xml xml;
@@ -252,11 +258,15 @@ void complete(Call& call, const S3Target& target, std::string_view body) {
 void abort(Call& call, const S3Target& target) {
   with_parts(call, target, [&call](PartsState& state) {
     call.must_end();
-    call.ask(Commit{0, erasures(state)}, [&call, &state](Answer&& answer) {
+    Commit commit{0, erasures(state)};
+    std::vector<std::string> blobs;
+    for (const StoredPart& part : state.parts) {
+      commit.writes.push_back(loosen(part.piece.blob));
+      blobs.push_back(part.piece.blob);
+    }
+    call.ask(std::move(commit), [&call, blobs](Answer&& answer) {
       if (!s3_expect<Committed>(call, answer)) return;
-      std::vector<std::string> blobs;
-      for (const StoredPart& part : state.parts) blobs.push_back(part.piece.blob);
-      call.forget(std::move(blobs));
+      call.forget(blobs);
       call.reply({.status = 204, .headers = {}, .body = "", .length = {}});
     });
   });

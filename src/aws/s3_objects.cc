@@ -44,17 +44,18 @@ void remove(Call& call, const S3Target& target) {
       };
       if (object.version == 0) return reply();
       call.must_end();
-      call.ask(
-          Commit{0,
-                 {Erase{bucket_table(target.bucket), sortable_bytes(target.key), object.version}}},
-          [&call, target, reply, blobs = blobs_of(object)](Answer&& answer) {
-            const auto* error = std::get_if<Error>(&answer);
-            // Someone has just replaced it: that one goes then.
-            if (error && error->code == Code::conflict) return remove(call, target);
-            if (error) return s3_fail(call, *error);
-            call.forget(blobs);
-            reply();
-          });
+      Commit commit{
+          0, {Erase{bucket_table(target.bucket), sortable_bytes(target.key), object.version}}};
+      for (const Piece& piece : object.pieces) commit.writes.push_back(loosen(piece.blob));
+      call.ask(std::move(commit),
+               [&call, target, reply, blobs = blobs_of(object)](Answer&& answer) {
+                 const auto* error = std::get_if<Error>(&answer);
+                 // Someone has just replaced it: that one goes then.
+                 if (error && error->code == Code::conflict) return remove(call, target);
+                 if (error) return s3_fail(call, *error);
+                 call.forget(blobs);
+                 reply();
+               });
     });
   });
 }
@@ -89,12 +90,16 @@ void delete_some(Call& call, DeleteState& state) {
     if (!rows) return;
     Commit commit;
     std::vector<std::string> blobs;
+    size_t seen = 0;
     for (const Row& row : rows->rows) {
+      const std::vector<std::string> its = blobs_of(object_of(row));
+      if (seen > 0 && commit.writes.size() + its.size() + 1 > kBatchMax) break;
+      ++seen;
       if (row.version == 0) continue;
       commit.writes.push_back(Erase{state.table, row.key, row.version});
-      for (std::string& blob : blobs_of(object_of(row))) blobs.push_back(std::move(blob));
+      for (const std::string& blob : its) commit.writes.push_back(loosen(blob));
+      blobs.insert(blobs.end(), its.begin(), its.end());
     }
-    const size_t seen = rows->rows.size();
     call.ask(std::move(commit), [&call, &state, blobs, seen](Answer&& done) {
       const auto* error = std::get_if<Error>(&done);
       if (error && error->code == Code::conflict) return delete_some(call, state);
@@ -120,9 +125,10 @@ struct CopyState final : CallState {
 };
 
 void end_copy(Call& call, CopyState& state) {
-  const Piece made = {fresh_blob(), state.from.size};
+  const Piece made = {call.fresh_blob(), state.from.size};
   state.object.pieces = {made};
   call.must_end();
+  call.ask(Commit{0, {loosen(made.blob)}}, [](Answer&& /*done*/) {});
   call.ask(BlobEnd{state.upload, made.blob, made.size}, [&call, &state](Answer&& answer) {
     if (!s3_expect<Done>(call, answer)) return;
     put_object_row(call, state.target, state.object, Ownership::own, {}, [&call, &state] {

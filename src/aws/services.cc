@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "aws/xml.h"
+
 namespace dunlin::aws {
 
 void serve_json(Call& call, Kind service, std::string_view body) {
+  if (!call.head().header("x-amz-target")) {
+    Xml xml;
+    xml.open("ErrorResponse").open("Error").leaf("Type", "Sender").leaf("Code", "InvalidAction");
+    xml.leaf("Message", "this hub speaks SQS's JSON protocol only: use a newer SDK");
+    return call.reply(xml_reply(400, xml.close("Error").close("ErrorResponse")));
+  }
   const std::string target = call.head().header_or("x-amz-target", "");
   const size_t dot = std::min(target.find('.'), target.size());
   const std::string service_name = target.substr(0, dot);

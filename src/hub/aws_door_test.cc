@@ -134,6 +134,63 @@ TEST(AwsDoor, AClientThatLeavesInTheMiddleOfAnUploadLeavesNothing) {
   EXPECT_EQ(door.blobs(), 0U);
 }
 
+TEST(AwsDoor, WhoReadsAnObjectGetsItWholeEvenIfItIsReplaced) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string bytes(5 << 20, 'x');
+  door.ask(door.request("s3", "PUT", "/bucket/key", bytes));
+  door.clogged_at = 1 << 20;
+  const PeerId peer = door.connect();
+  door.say(peer, door.request("s3", "GET", "/bucket/key", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "new"));
+  EXPECT_EQ(door.blobs(), 2U);
+  std::string heard;
+  for (int i = 0; i < 10; ++i) heard += door.hear(peer);
+  EXPECT_EQ(body_of(heard), bytes);
+  EXPECT_EQ(door.blobs(), 1U);
+}
+
+TEST(AwsDoor, BytesThatAnEarlierHubLeftWithoutAnOwnerAreErased) {
+  std::unique_ptr<Core> core = memory_core();
+  const Instant now(Millis(1));
+  for (const std::string& blob : {std::string("aws.s3/loose"), std::string("aws.s3/fast")}) {
+    core->handle(BlobPart{1, 0, "bytes"}, now);
+    core->handle(BlobEnd{1, blob, 5}, now);
+  }
+  core->handle(Commit{0, {aws::loosen("aws.s3/loose")}}, now);
+  TestDoor door(std::move(core));
+  EXPECT_EQ(door.blobs(), 2U);
+  door.settle();
+  EXPECT_EQ(door.blobs(), 1U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+}
+
+TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string created = door.ask(door.request("s3", "POST", "/bucket/key?uploads=", ""));
+  const std::string id = aws::element_text(created, "UploadId").value_or("");
+  const std::string part = "/bucket/key?partNumber=1&uploadId=" + id;
+  door.ask(door.request("s3", "PUT", part, "first"));
+  door.ask(door.request("s3", "PUT", part, "again"));
+  EXPECT_EQ(door.blobs(), 1U);
+  const std::string list = fmt::format(
+      "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>"
+      "</CompleteMultipartUpload>",
+      aws::hex(aws::md5("again")));
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "POST", "/bucket/key?uploadId=" + id, list))),
+            200);
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "again");
+  door.ask(door.request("s3", "PUT", "/bucket/copy", "", {{"x-amz-copy-source", "bucket/key"}}));
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/copy", ""))), "again");
+  EXPECT_EQ(door.blobs(), 2U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+  door.ask(door.request("s3", "DELETE", "/bucket/key", ""));
+  door.ask(door.request("s3", "DELETE", "/bucket/copy", ""));
+  EXPECT_EQ(door.blobs(), 0U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+}
+
 TEST(AwsDoor, AnUploadIsAskedForOnlyWhenItIsWelcome) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));

@@ -116,6 +116,10 @@ class TestDoor final : public Peers, public Clock {
     return ask(json_request(target, body));
   }
 
+  size_t rows(std::string_view table) {
+    const Answer found = core_->handle(Scan{std::string(table), "", "", 1000}, now_);
+    return std::get<Rows>(found).rows.size();
+  }
   uint64_t blobs() {
     const Answer info = core_->handle(AskInfo{}, now_);
     return std::get<Info>(info).blobs;
