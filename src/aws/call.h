@@ -49,7 +49,8 @@ class Call {
 
   virtual void ask(Request&& request, Then then) = 0;
 
-  virtual std::string fresh_blob() = 0;  // A name.
+  virtual void note_later(int64_t due_ms) = 0;  // Of a message in the table of later.h.
+  virtual std::string fresh_blob() = 0;         // A name.
 
   // Erases blobs that are loose; whoever signed the call need not be allowed to. Those that are
   // held go when they are not any more.

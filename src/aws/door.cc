@@ -36,7 +36,7 @@ class Door::Exchange final : public Call {
   void ask(Request&& request, Then then) override {
     const uint64_t id = ++door_.last_number_;
     thens_.emplace(id, std::move(then));
-    door_.host_.ask(session, id, std::move(request), door_.now_);
+    door_.ask(session, id, std::move(request));
   }
   void forget(std::vector<std::string> blobs) override {
     for (std::string& blob : blobs) {
@@ -50,6 +50,7 @@ class Door::Exchange final : public Call {
   }
   void hold(const std::string& blob) override { ++door_.held_[blob]; }
   void release(const std::string& blob) override { door_.release(blob); }
+  void note_later(int64_t due_ms) override { door_.later_.note(due_ms); }
   std::string fresh_blob() override { return door_.blob_prefix_ + hex(random_bytes(10)); }
   void read(Taker taker) override {
     say_continue();
@@ -311,6 +312,24 @@ void Door::settle(PeerId peer, Connection& connection) {
   peers_.finish(peer);
 }
 
+void Door::ask(uint64_t session, uint64_t id, Request&& request) {
+  if (!kept_.empty() || host_.busy(session)) {
+    kept_.push_back({session, id, std::move(request)});
+    return;
+  }
+  host_.ask(session, id, std::move(request), now_);
+}
+
+void Door::ask_kept() {
+  while (!kept_.empty()) {
+    Kept& next = kept_.front();
+    const bool gone = !sessions_.contains(next.session);
+    if (!gone && host_.busy(next.session)) return;
+    if (!gone) host_.ask(next.session, next.id, std::move(next.request), now_);
+    kept_.pop_front();
+  }
+}
+
 void Door::forget_some() {
   if (!own_session_) own_session_ = host_.open("", clock_.wall());
   while (forgetting_ < kForgettingMax && !to_forget_.empty()) {
@@ -353,6 +372,9 @@ void Door::answered(uint64_t session, uint64_t id, Answer&& answer, Instant now)
     const auto* rows = std::get_if<Rows>(&answer);
     if (id == kSweepId && rows) swept(*rows);
     if (id == kSweepId) return;
+    if (id != kForgetId) {
+      return later_.answered(host_, session, id, answer, now, clock_.wall());
+    }
     --forgetting_;
     return forget_some();
   }
@@ -367,6 +389,7 @@ void Door::answered(uint64_t session, uint64_t id, Answer&& answer, Instant now)
 std::optional<Instant> Door::turn(Instant now) {
   now_ = now;
   if (!std::exchange(swept_, true)) sweep("");
+  ask_kept();
   for (const PeerId peer : std::exchange(clogged_, {})) {
     if (peers_.clogged(peer)) {
       clogged_.insert(peer);
@@ -375,7 +398,8 @@ std::optional<Instant> Door::turn(Instant now) {
     connections_.at(peer)->exchange->resume();
     advance(peer);
   }
-  return std::nullopt;
+  if (!kept_.empty()) return now;
+  return later_.turn(host_, *own_session_, now, clock_.wall());
 }
 
 }  // namespace dunlin::aws

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "aws/call.h"
+#include "aws/later.h"
 #include "net/server.h"
 
 namespace dunlin::aws {
@@ -28,6 +29,9 @@ class DoorHost {
   // A session with the rights of a key that secret_of() knew; an empty one: all rights.
   virtual uint64_t open(std::string_view key_id, WallTime now) = 0;
   virtual void close(uint64_t session) = 0;  // What it asked is forgotten.
+
+  // Has as much to answer in this turn as one should hold: what it would ask is better kept.
+  virtual bool busy(uint64_t session) const = 0;
 
   // Door::answered() comes with the same id, in a later turn.
   virtual void ask(uint64_t session, uint64_t id, Request&& request, Instant now) = 0;
@@ -52,6 +56,11 @@ class Door final : public Service {
  private:
   class Exchange;
   struct Connection;
+  struct Kept {
+    uint64_t session = 0;
+    uint64_t id = 0;
+    Request request;
+  };
 
   void advance(PeerId peer);
   bool step(PeerId peer, Connection& connection);
@@ -60,6 +69,8 @@ class Door final : public Service {
   void settle_session(PeerId peer, Connection& connection);
   void settle(PeerId peer, Connection& connection);
   void erase(PeerId peer);
+  void ask(uint64_t session, uint64_t id, Request&& request);
+  void ask_kept();
   void forget_some();
   void release(const std::string& blob);
   void sweep(std::string after);
@@ -72,9 +83,11 @@ class Door final : public Service {
   Instant now_;
   bool stopping_ = false;
   uint64_t last_number_ = 0;
-  std::optional<uint64_t> own_session_;            // For what the door does by itself.
-  const std::string blob_prefix_;                  // Of names that this door gives.
-  std::deque<std::string> to_forget_;              // Blobs.
+  std::optional<uint64_t> own_session_;  // For what the door does by itself.
+  Later later_;
+  std::deque<Kept> kept_;              // For the next turns, in the order in which they came.
+  const std::string blob_prefix_;      // Of names that this door gives.
+  std::deque<std::string> to_forget_;  // Blobs.
   absl::flat_hash_map<std::string, size_t> held_;  // Blobs, and by how many.
   absl::flat_hash_set<std::string> forget_later_;  // Some of those.
   size_t forgetting_ = 0;                          // Asked and not answered.

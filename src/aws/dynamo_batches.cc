@@ -291,6 +291,20 @@ void transact_write(Call& call, const json& in) {
   });
 }
 
+// Goes on when two readings in a row were the same: what was read was there at one time.
+void read_twice(Call& call, TransactionState& state, const std::vector<uint64_t>& before,
+                const std::function<void()>& then) {
+  ask_rows(call, state, [&call, &state, before, then] {
+    std::vector<uint64_t> versions;
+    for (const Row& row : state.rows) versions.push_back(row.version);
+    if (versions == before) return then();
+    if (state.tries-- == 0) {
+      return dynamo_fail(call, Error{Code::conflict, "the items change all the time: try again"});
+    }
+    read_twice(call, state, versions, then);
+  });
+}
+
 void transact_get(Call& call, const json& in) {
   const json items = list_or_empty(in, "TransactItems");
   std::set<std::string> names;
@@ -315,8 +329,7 @@ void transact_get(Call& call, const json& in) {
       state.writes.push_back(std::move(write));
       projections.push_back(planned.value().paths);
     }
-    // All are read in one turn of the loop, so nothing comes between them.
-    ask_rows(call, state, [&call, &state, projections] {
+    read_twice(call, state, {}, [&call, &state, projections] {
       json responses = json::array();
       for (size_t i = 0; i < state.rows.size(); ++i) {
         json response = json::object();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "aws/digest.h"
+#include "aws/later.h"
 #include "aws/sqs.h"
 
 namespace dunlin::aws {
@@ -22,6 +23,7 @@ struct Refused {
 struct Outgoing {
   std::string entry;  // Its id in a batch.
   Message message;
+  int64_t due_ms = 0;  // 0: at once.
   json reply;
   std::optional<Refused> refused;
 };
@@ -54,11 +56,12 @@ Outgoing outgoing_of(const SqsQueue& queue, const json& entry, int64_t now_ms) {
     out.refused = {"MissingParameter", "a message needs a MessageBody"};
     return out;
   }
-  if (number_or(entry, "DelaySeconds", queue.number("DelaySeconds", 0)) != 0) {
-    out.refused = {"UnsupportedOperation",
-                   "delayed messages are not supported: send it when it is due"};
+  const int64_t delay_s = number_or(entry, "DelaySeconds", queue.number("DelaySeconds", 0));
+  if (delay_s < 0 || delay_s > 900) {
+    out.refused = {"InvalidParameterValue", "DelaySeconds is 0 to 900"};
     return out;
   }
+  if (delay_s > 0) out.due_ms = now_ms + delay_s * 1000;
   out.refused = check_message_attributes(attributes);
   if (out.refused) return out;
   out.message.id = make_message_id(std::max(now_ms, queue.born_ms), !attributes.empty());
@@ -74,14 +77,25 @@ Outgoing outgoing_of(const SqsQueue& queue, const json& entry, int64_t now_ms) {
   return out;
 }
 
+Write write_of(const SqsQueue& queue, Outgoing& out) {
+  if (out.due_ms > 0) return put_later(queue.store, out.message, out.due_ms);
+  return Push{queue.store, {std::move(out.message)}};
+}
+
+// Commits the writes and replies; `due_ms` is when the first of them is due, 0 if at once.
+void commit_sends(Call& call, std::vector<Write> writes, int64_t due_ms, const json& reply) {
+  call.ask(Commit{0, std::move(writes)}, [&call, due_ms, reply](Answer&& answer) {
+    if (!sqs_expect<Committed>(call, answer)) return;
+    if (due_ms > 0) call.note_later(due_ms);
+    call.reply(json_reply(200, reply));
+  });
+}
+
 void send(Call& call, const json& in) {
   with_queue(call, in, [&call, in](const SqsQueue& queue) {
     Outgoing out = outgoing_of(queue, in, millis(call.wall()));
     if (out.refused) return sqs_fail(call, out.refused->code, out.refused->message);
-    call.ask(Commit{0, {Push{queue.store, {std::move(out.message)}}}},
-             [&call, reply = out.reply](Answer&& answer) {
-               if (sqs_expect<Committed>(call, answer)) call.reply(json_reply(200, reply));
-             });
+    commit_sends(call, {write_of(queue, out)}, out.due_ms, out.reply);
   });
 }
 
@@ -122,7 +136,8 @@ void send_batch(Call& call, const json& in) {
   with_queue(call, in, [&call, entries = *entries](const SqsQueue& queue) {
     json good = json::array();
     json bad = json::array();
-    Push push{queue.store, {}};
+    std::vector<Write> writes;
+    int64_t due_ms = 0;
     size_t bytes = 0;
     for (const json& entry : entries) {
       Outgoing out = outgoing_of(queue, entry, millis(call.wall()));
@@ -133,17 +148,16 @@ void send_batch(Call& call, const json& in) {
       bytes += out.message.body.size();
       out.reply["Id"] = out.entry;
       good.push_back(std::move(out.reply));
-      push.messages.push_back(std::move(out.message));
+      if (out.due_ms > 0) due_ms = due_ms > 0 ? std::min(due_ms, out.due_ms) : out.due_ms;
+      writes.push_back(write_of(queue, out));
     }
     if (bytes > 4 * kValueMax) {
       return sqs_fail(call, "BatchRequestTooLong",
                       fmt::format("the batch has {} bytes: the limit is {}", bytes, 4 * kValueMax));
     }
     const json reply = {{"Successful", good}, {"Failed", bad}};
-    if (push.messages.empty()) return call.reply(json_reply(200, reply));
-    call.ask(Commit{0, {std::move(push)}}, [&call, reply](Answer&& answer) {
-      if (sqs_expect<Committed>(call, answer)) call.reply(json_reply(200, reply));
-    });
+    if (writes.empty()) return call.reply(json_reply(200, reply));
+    commit_sends(call, std::move(writes), due_ms, reply);
   });
 }
 

@@ -242,6 +242,28 @@ TEST(AwsDoor, APurgedMessageDoesNotComeBackWhenItsLeaseEnds) {
            "new"));
 }
 
+TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
+  TestDoor door;
+  door.settle();
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  const std::string wait =
+      door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})");
+  door.ask_json("AmazonSQS.SendMessageBatch",
+                R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"late","DelaySeconds":9},)"
+                R"({"Id":"2","MessageBody":"later","DelaySeconds":12},)"
+                R"({"Id":"3","MessageBody":"now"}]})");
+  EXPECT_TRUE(says(door.ask(wait), R"("Body":"now")"));
+  const PeerId peer = door.connect();
+  door.say(peer, wait);
+  door.skip(Millis(8'999));
+  EXPECT_EQ(door.hear(peer), "");
+  door.skip(Millis(1));
+  EXPECT_TRUE(says(door.hear(peer), R"("Body":"late")"));
+  door.skip(Millis(3'000));
+  EXPECT_TRUE(says(door.ask(wait), R"("Body":"later")"));
+  EXPECT_EQ(door.rows(aws::kLaterTable), 0U);
+}
+
 TEST(AwsDoor, UpdatesOfOneItemInOneTurnAllCount) {
   TestDoor door;
   door.ask_json("DynamoDB_20120810.CreateTable",

@@ -16,6 +16,7 @@ class AwsHost final : public aws::DoorHost, public Guest {
   Result<std::string> secret_of(std::string_view key_id, WallTime now) override;
   uint64_t open(std::string_view key_id, WallTime now) override;
   void close(uint64_t session) override;
+  bool busy(uint64_t session) const override { return mind_->busy(session); }
   void ask(uint64_t session, uint64_t id, Request&& request, Instant now) override;
 
   void answered(Reply&& reply, Instant now) override;

@@ -117,6 +117,11 @@ async function long_poll(QueueUrl) {
   const got = await waiting;
   assert.equal(got.Messages[0].Body, 'late');
   await send(Q, new sqs.DeleteMessageCommand({ QueueUrl, ReceiptHandle: got.Messages[0].ReceiptHandle }));
+  await send(Q, new sqs.SendMessageCommand({ QueueUrl, MessageBody: 'delayed', DelaySeconds: 1 }));
+  assert.equal((await send(Q, new sqs.ReceiveMessageCommand({ QueueUrl }))).Messages, undefined);
+  const delayed = await send(Q, new sqs.ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
+  assert.equal(delayed.Messages[0].Body, 'delayed');
+  await send(Q, new sqs.DeleteMessageCommand({ QueueUrl, ReceiptHandle: delayed.Messages[0].ReceiptHandle }));
   const none = await send(Q, new sqs.ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 1 }));
   assert.equal(none.Messages, undefined);
   await send(Q, new sqs.SendMessageCommand({ QueueUrl, MessageBody: 'kept' }));
@@ -415,11 +420,15 @@ async function still_there() {
   assert.equal((await whole.Body.transformToByteArray()).length, 12 << 20);
 }
 
-async function remove_all() {
+async function remove_objects() {
   await fails(send(S, new s3.DeleteBucketCommand({ Bucket })), 'BucketNotEmpty');
   const { Contents } = await send(S, new s3.ListObjectsV2Command({ Bucket }));
   await send(S, new s3.DeleteObjectsCommand({ Bucket, Delete: { Quiet: true, Objects: Contents.map(({ Key }) => ({ Key })) } }));
   await send(S, new s3.DeleteBucketCommand({ Bucket }));
+}
+
+async function remove_all() {
+  await remove_objects();
   await send(D, new dynamo.DeleteTableCommand({ TableName }));
   await dynamo.waitUntilTableNotExists({ client: D, maxWaitTime: 60 }, { TableName });
   await send(Q, new sqs.DeleteQueueCommand({ QueueUrl: `${endpoint}/000000000000/work` }));
@@ -446,7 +455,7 @@ const parts = {
     await multipart();
     await presigned();
   },
-  strangers, reader, still_there, remove_all,
+  strangers, reader, still_there, remove_objects, remove_all,
 };
 for (const part of process.argv.slice(3)) {
   await parts[part]();

@@ -16,11 +16,11 @@ cp "$source/door.mjs" "$sdk"
 
 # The door's address is picked once, so that the hub is there again after its death.
 start_door() {
-  start_hub --aws "127.0.0.1:${door_port:-0}"
+  start_hub --aws "127.0.0.1:${door_port:-0}" "$@"
   local line
   read -r -t 20 line <&"$hub_output"
   read -r -t 20 line <&"$hub_output"
-  says "$line" "aws endpoint on http://127.0.0.1:"
+  says "$line" "aws endpoint on http" "://127.0.0.1:"
   endpoint=${line#aws endpoint on }
   door_port=${endpoint##*:}
 }
@@ -53,6 +53,15 @@ drive still_there remove_all
 says "$("$DUNLIN" store info)" "blobs"
 same "$("$DUNLIN" store blob list --quiet | grep -c '^aws.s3/' || true)" 0
 ! grep -q " error " hub.log || fail "an error in the hub's log"
+stop_hub
+
+# The same through TLS, where the urls of queues are https.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub-test \
+  -addext "subjectAltName=IP:127.0.0.1" -keyout hub-test.key -out hub-test.pem 2>openssl.err ||
+  fail "$(<openssl.err)"
+start_door --tls-cert hub-test.pem --tls-key hub-test.key
+says "$endpoint" https://
+NODE_EXTRA_CA_CERTS=$work/hub-test.pem drive sqs s3 remove_objects
 stop_hub
 
 expect 4 "$DUNLIN" hub --data other --aws 0.0.0.0:0
