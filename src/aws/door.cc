@@ -60,12 +60,12 @@ class Door::Exchange final : public Call {
     if (head_.method == "HEAD" && !reply.length) reply.length = reply.body.size();
     if (head_.method == "HEAD") reply.body.clear();
     keep_alive_ = keep_alive_ && head_.keep_alive && body_ended && !door_.stopping_;
-    if (std::string* out = door_.peers_.outgoing(peer_)) append_reply(reply, keep_alive_, *out);
+    append(std::move(reply));
     done_ = true;
   }
   void begin(HttpReply&& head) override {
     keep_alive_ = keep_alive_ && head_.keep_alive && body_ended && !door_.stopping_;
-    if (std::string* out = door_.peers_.outgoing(peer_)) append_reply(head, keep_alive_, *out);
+    append(std::move(head));
   }
   void write(std::string_view bytes, std::function<void()> then) override {
     if (std::string* out = door_.peers_.outgoing(peer_)) *out += bytes;
@@ -114,6 +114,12 @@ class Door::Exchange final : public Call {
   std::string body;
 
  private:
+  // SDKs set their clocks by the date of a reply that says that theirs is wrong.
+  void append(HttpReply&& reply) {
+    reply.headers.emplace_back("date", http_time(wall().time_since_epoch().count()));
+    if (std::string* out = door_.peers_.outgoing(peer_)) append_reply(reply, keep_alive_, *out);
+  }
+
   Door& door_;
   const PeerId peer_;
   HttpHead head_;
@@ -395,7 +401,8 @@ std::optional<Instant> Door::turn(Instant now) {
       clogged_.insert(peer);
       continue;
     }
-    connections_.at(peer)->exchange->resume();
+    const std::unique_ptr<Exchange>& exchange = connections_.at(peer)->exchange;
+    if (exchange) exchange->resume();
     advance(peer);
   }
   if (!kept_.empty()) return now;

@@ -23,6 +23,9 @@ Result<json> describe_new(const Call& call, const json& in) {
       return wrong(fmt::format("{} are not supported: make a table of its own for them", index));
     }
   }
+  if (flag_member(object_or_empty(in, "StreamSpecification"), "StreamEnabled")) {
+    return wrong("streams are not supported: leave StreamSpecification out");
+  }
   json description = {
       {"TableName", name},
       {"KeySchema", list_or_empty(in, "KeySchema")},

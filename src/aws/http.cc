@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <fmt/format.h>
 
 namespace dunlin::aws {
@@ -227,6 +228,22 @@ Result<bool> HttpReader::body(std::string& out, size_t max) {
     }
   }
   return state_ == State::head;
+}
+
+std::string http_time(int64_t ms) {
+  constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
+                                                     "Thu", "Fri", "Sat"};
+  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const WallTime time{Millis(ms)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
+  return fmt::format(
+      "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays.at(std::chrono::weekday(day).c_encoding()),
+      static_cast<unsigned>(date.day()), kMonths.at(static_cast<unsigned>(date.month()) - 1),
+      static_cast<int>(date.year()), clock.hours().count(), clock.minutes().count(),
+      clock.seconds().count());
 }
 
 void append_reply(const HttpReply& reply, bool keep_alive, std::string& out) {

@@ -67,6 +67,8 @@ struct HttpReply {
   std::optional<uint64_t> length;  // Of a body that follows by itself, or that HEAD only tells of.
 };
 
+std::string http_time(int64_t ms);  // "Mon, 12 Oct 2009 17:50:30 GMT"
+
 // Appends status line, headers and body.
 void append_reply(const HttpReply& reply, bool keep_alive, std::string& out);
 

@@ -46,6 +46,11 @@ constexpr std::array<std::string_view, 29> kUnsupported = {"acl",
                                                            "versioning",
                                                            "versions"};
 
+// Promises that this hub would not keep; all headers that begin so.
+constexpr std::array<std::string_view, 4> kUnsupportedHeaders = {
+    "x-amz-server-side-encryption", "x-amz-object-lock", "x-amz-tagging",
+    "x-amz-website-redirect-location"};
+
 // Objects are given back with these headers as they were put.
 constexpr std::array<std::string_view, 6> kObjectHeaders = {
     "cache-control",    "content-disposition", "content-encoding",
@@ -241,22 +246,6 @@ std::string iso_time(int64_t ms) {
                      clock.subseconds().count());
 }
 
-std::string http_time(int64_t ms) {
-  constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
-                                                     "Thu", "Fri", "Sat"};
-  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const WallTime time{Millis(ms)};
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
-  return fmt::format(
-      "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays.at(std::chrono::weekday(day).c_encoding()),
-      static_cast<unsigned>(date.day()), kMonths.at(static_cast<unsigned>(date.month()) - 1),
-      static_cast<int>(date.year()), clock.hours().count(), clock.minutes().count(),
-      clock.seconds().count());
-}
-
 bool s3_keeps_body(const HttpHead& head) {
   const size_t slash = head.path.find('/', 1);
   const bool object = slash != std::string::npos && slash + 1 < head.path.size();
@@ -269,6 +258,11 @@ void serve_s3(Call& call, std::string_view body) {
   for (const std::string_view name : kUnsupported) {
     const bool part = name == "partNumber" && call.head().method == "PUT";
     if (parameter(call, name) && !part) return not_implemented(call);
+  }
+  for (const auto& [name, value] : call.head().headers) {
+    const bool asks = std::ranges::any_of(
+        kUnsupportedHeaders, [&](std::string_view begin) { return name.starts_with(begin); });
+    if (asks) return not_implemented(call);
   }
   if (target->bucket.empty()) return serve_s3_service(call);
   if (target->key.empty()) return serve_s3_bucket(call, *target, body);

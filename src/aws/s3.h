@@ -75,9 +75,7 @@ enum class Ownership { own, shared };
 void put_object_row(Call& call, const S3Target& target, const S3Object& object, Ownership ownership,
                     std::vector<Write> extra, std::function<void()> then);
 
-// "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT".
-std::string iso_time(int64_t ms);
-std::string http_time(int64_t ms);
+std::string iso_time(int64_t ms);  // "2009-10-12T17:50:30.000Z"
 
 // A body on its way into a fresh blob, and what it turned out to be. The blob is erased again if
 // the call ends before keep().

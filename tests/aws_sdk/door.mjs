@@ -299,6 +299,7 @@ async function objects() {
   await fails(send(S, new s3.HeadObjectCommand({ Bucket, Key: 'none' })), 'NotFound');
   await fails(send(S, new s3.PutObjectCommand({ Bucket, Key: 'k'.repeat(600), Body: 'x' })), 'KeyTooLongError');
   await fails(send(S, new s3.GetObjectTaggingCommand({ Bucket, Key })), 'NotImplemented');
+  await fails(send(S, new s3.PutObjectCommand({ Bucket, Key, Body: 'x', ServerSideEncryption: 'AES256' })), 'NotImplemented');
   await send(S, new s3.DeleteObjectCommand({ Bucket, Key: 'copy' }));
   await fails(send(S, new s3.GetObjectCommand({ Bucket, Key: 'copy' })), 'NoSuchKey');
 }
@@ -394,6 +395,9 @@ async function strangers() {
   }
   const slow = client(s3.S3Client, { systemClockOffset: -3600_000, maxAttempts: 1, forcePathStyle: true });
   await fails(send(slow, new s3.GetObjectCommand({ Bucket: 'none', Key: 'x' })), 'RequestTimeTooSkewed');
+  // One that may try again sets its clock by the reply.
+  const corrected = client(s3.S3Client, { systemClockOffset: -3600_000, forcePathStyle: true });
+  await fails(send(corrected, new s3.GetObjectCommand({ Bucket: 'none', Key: 'x' })), 'NoSuchBucket');
   const bare = await fetch(`${endpoint}/${Bucket}/x`);
   assert.equal(bare.status, 403);
   assert.match(await bare.text(), /AccessDenied/);
