@@ -259,9 +259,10 @@ void serve_s3(Call& call, std::string_view body) {
     const bool part = name == "partNumber" && call.head().method == "PUT";
     if (parameter(call, name) && !part) return not_implemented(call);
   }
-  for (const auto& [name, value] : call.head().headers) {
-    const bool asks = std::ranges::any_of(
-        kUnsupportedHeaders, [&](std::string_view begin) { return name.starts_with(begin); });
+  for (const auto& header : call.head().headers) {
+    const bool asks = std::ranges::any_of(kUnsupportedHeaders, [&](std::string_view begin) {
+      return header.first.starts_with(begin);
+    });
     if (asks) return not_implemented(call);
   }
   if (target->bucket.empty()) return serve_s3_service(call);
