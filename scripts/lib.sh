@@ -10,6 +10,8 @@ packages=(
 )
 test_packages=(clang-format-14 jq openssl procps postgresql-15)
 long_packages=(patroni etcd-server etcd-client python3-etcd python3-psycopg2 curl)
+# For AWS's SDK. Where Node comes from elsewhere it has its own npm, which Debian's would replace.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 
 # Installs what is missing of `packages` (and of the names given); quick if nothing is.
 install_packages() {

@@ -10,10 +10,13 @@
 #include <optional>
 #include <sys/stat.h>
 
+#include "aws/door.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/log.h"
+#include "hub/aws_host.h"
+#include "hub/aws_keys.h"
 #include "hub/notify.h"
 #include "hub/open_core.h"
 #include "hub/sessions.h"
@@ -27,10 +30,11 @@ namespace dunlin {
 namespace {
 
 // A name may stand for several addresses; all of them must be safe to listen on.
-Result<std::vector<Address>> check_addresses(const ServeOptions& options) {
+Result<std::vector<Address>> check_addresses(const ServeOptions& options,
+                                             const std::vector<std::string>& texts) {
   const bool tls = !options.tls_cert.empty();
   std::vector<Address> addresses;
-  for (const std::string& text : options.listen) {
+  for (const std::string& text : texts) {
     for (const Address& address : TRY(resolve(text))) {
       if (!tls && !options.insecure && !address.loopback()) {
         return Error{Code::denied,
@@ -54,10 +58,11 @@ Result<std::optional<TlsContext>> check_tls(const ServeOptions& options) {
   return std::optional(TRY(TlsContext::server(options.tls_cert, options.tls_key)));
 }
 
-Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses) {
+Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses,
+                                       Service* service = nullptr) {
   std::vector<Address> bound;
   bound.reserve(addresses.size());
-  for (const Address& address : addresses) bound.push_back(TRY(server.listen(address)));
+  for (const Address& address : addresses) bound.push_back(TRY(server.listen(address, service)));
   return bound;
 }
 
@@ -74,11 +79,16 @@ Result<void> make_folder(const std::string& folder) {
 }
 
 // Scripts wait for these lines.
-void announce(const std::vector<Address>& addresses, const std::string& folder, bool tls) {
+void announce(const std::vector<Address>& addresses, const std::vector<Address>& doors,
+              const std::string& folder, bool tls) {
   for (const Address& address : addresses) {
     fmt::print("listening on {}://{}\n", tls ? "dunlin+tls" : "dunlin", address.text());
   }
   fmt::print("token in {}\n", token_path(folder));
+  for (const Address& door : doors) {
+    fmt::print("aws endpoint on {}://{}\n", tls ? "https" : "http", door.text());
+  }
+  if (!doors.empty()) fmt::print("aws credentials in {}\n", aws_credentials_path(folder));
   std::fflush(stdout);
 }
 
@@ -88,7 +98,8 @@ Result<std::string> default_data_folder() { return state_folder("hub"); }
 
 Result<void> run_hub(const ServeOptions& options) {
   const Clock& clock = posix_clock();
-  const std::vector<Address> addresses = TRY(check_addresses(options));
+  const std::vector<Address> addresses = TRY(check_addresses(options, options.listen));
+  const std::vector<Address> doors = TRY(check_addresses(options, options.aws));
   const std::optional<TlsContext> tls = TRY(check_tls(options));
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
   if (const Result<std::string> token = read_admin_token(folder);
@@ -97,7 +108,10 @@ Result<void> run_hub(const ServeOptions& options) {
   }
   raise_file_limit();
   Server server(clock, tls ? &*tls : nullptr);
+  AwsHost aws_host;
+  aws::Door door(server, aws_host, clock, tls.has_value());
   const std::vector<Address> bound = TRY(listen_on(server, addresses));
+  const std::vector<Address> bound_doors = TRY(listen_on(server, doors, &door));
 
   umask(077);  // What a hub keeps is its user's own.
   TRY(make_folder(folder));
@@ -105,9 +119,13 @@ Result<void> run_hub(const ServeOptions& options) {
       TRY(open_core({.folder = folder, .ephemeral = options.ephemeral}, clock.now()));
   const std::string token = TRY(read_or_make_admin_token(folder));
   Sessions sessions(server, *core, clock, token);
+  if (!doors.empty()) {
+    aws_host.attach(sessions, door, token);
+    TRY(write_aws_credentials(folder, token));
+  }
   server.stop_on({SIGTERM, SIGINT});
 
-  announce(bound, folder, tls.has_value());
+  announce(bound, bound_doors, folder, tls.has_value());
   notify_manager("READY=1");
   server.run(sessions);
   log::info("stopped syncs={}", posix_syncs());
@@ -119,7 +137,8 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   command->footer(
       "Example:\n"
       "  dunlin hub --data ~/hub --listen 127.0.0.1:7070\n"
-      "  dunlin hub --listen 0.0.0.0:7070 --tls-cert hub.pem --tls-key hub.key\n");
+      "  dunlin hub --listen 0.0.0.0:7070 --tls-cert hub.pem --tls-key hub.key\n"
+      "  dunlin hub --aws 127.0.0.1:9324\n");
   command
       ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
       ->envname("DUNLIN_DATA");
@@ -127,6 +146,9 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       ->envname("DUNLIN_LISTEN")
       ->delimiter(',')
       ->capture_default_str();
+  command->add_option("--aws", options.aws, "Address of the AWS-compatible door: SQS, DynamoDB, S3")
+      ->envname("DUNLIN_AWS")
+      ->delimiter(',');
   command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
       ->envname("DUNLIN_EPHEMERAL");
   command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")

@@ -12,6 +12,7 @@ namespace dunlin {
 struct ServeOptions {
   std::string data;  // Folder; empty: the user's own.
   std::vector<std::string> listen = {"127.0.0.1:7070"};
+  std::vector<std::string> aws;  // Addresses of the AWS-compatible door; empty: there is none.
   bool ephemeral = false;
   std::string tls_cert;
   std::string tls_key;

@@ -81,11 +81,18 @@ Result<void> Sessions::closed(PeerId peer) {
 }
 
 std::optional<Instant> Sessions::turn(Instant now) {
-  for (const Reply& reply : hub_.turn(now)) {
+  bool guest_was_told = false;
+  for (Reply& reply : hub_.turn(now)) {
+    if (guest_ && !sessions_.contains(reply.session)) {
+      guest_->answered(std::move(reply), now);
+      guest_was_told = true;
+      continue;
+    }
     std::string* out = peers_.outgoing(reply.session);
     if (out) codec_.encode_answer(reply.id, reply.answer, *out);
   }
   std::optional<Instant> wake = hub_.next_wake();
+  if (guest_was_told) wake = now;  // It may have asked on.
   std::erase_if(keeping_, [&](PeerId peer) {
     Session& session = sessions_.at(peer);
     if (ask_kept(peer, session, now)) wake = now;

@@ -17,6 +17,14 @@
 
 namespace dunlin {
 
+// Another one in this process that asks the same mind, under sessions of its own.
+class Guest {
+ public:
+  virtual ~Guest() = default;
+
+  virtual void answered(Reply&& reply, Instant now) = 0;
+};
+
 class Sessions final : public Service {
  public:
   // All must outlive it.
@@ -31,6 +39,11 @@ class Sessions final : public Service {
   void stopping() override;
 
   size_t waiting() const { return hub_.waiting(); }  // Pulls.
+
+  // The mind, for a guest, who gets the answers to all sessions that are not connections here. Its
+  // session ids must not be ids of peers. It must outlive the last turn().
+  Hub& mind() { return hub_; }
+  void invite(Guest& guest) { guest_ = &guest; }
 
  private:
   struct Session {
@@ -52,6 +65,7 @@ class Sessions final : public Service {
   Hub hub_;
   Codec codec_;
   absl::flat_hash_map<PeerId, Session> sessions_;
+  Guest* guest_ = nullptr;
   std::vector<PeerId> keeping_;  // Sessions with `kept` requests.
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "hub/aws_keys.h"
 #include "hub/main.h"
 #include "hub/token.h"
 
@@ -33,7 +34,10 @@ Result<std::string> token_for(const TokenOptions& options) {
   const auto now = std::chrono::floor<std::chrono::seconds>(posix_clock().wall());
   const int64_t expires_s =
       options.expires_s == 0 ? 0 : now.time_since_epoch().count() + options.expires_s;
-  return make_token(TRY(admin), scopes, expires_s);
+  const std::string secret = TRY(admin);
+  if (options.aws) return to_text(make_aws_key(secret, scopes, expires_s));
+  const std::string token = TRY(make_token(secret, scopes, expires_s));
+  return token + "\n";
 }
 
 }  // namespace
@@ -51,10 +55,12 @@ void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code) {
   command->add_option("--expires", options.expires_s, "Time until it ends, e.g. 90s 5m 2h 30d")
       ->envname("DUNLIN_EXPIRES")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE));
+  command->add_flag("--aws", options.aws, "An access key for the AWS-compatible door of the hub")
+      ->envname("DUNLIN_AWS_KEY");
   command->callback([&options, &exit_code] {
     const Result<std::string> token = token_for(options);
     exit_code = token.ok() ? kExitDone : report(token.error());
-    if (token.ok()) fmt::print("{}\n", token.value());
+    if (token.ok()) fmt::print("{}", token.value());
   });
 }
 

@@ -33,9 +33,11 @@ constexpr size_t kSpareBytesMax = 4 << 20;  // Of such a buffer.
 constexpr Millis kAcceptRetry = Millis(200);
 
 struct Peer {
-  explicit Peer(Descriptor&& connected) : socket(std::move(connected)) {}
+  Peer(Descriptor&& connected, Service& served_by)
+      : socket(std::move(connected)), service(served_by) {}
 
   Descriptor socket;
+  Service& service;
   std::string name;  // Its address.
   std::optional<TlsSession> tls;
   std::string plain;  // With TLS: waits to be encrypted.
@@ -53,6 +55,14 @@ struct Peer {
   size_t unsent() const { return plain.size() + out.size() - sent; }
 };
 
+struct Listener {
+  Listener(asio::io_context& io, int number, Service* served_by)
+      : socket(io, number), service(served_by) {}
+
+  Descriptor socket;
+  Service* service;  // Null: that of run().
+};
+
 }  // namespace
 
 class Server::Loop {
@@ -60,7 +70,7 @@ class Server::Loop {
   Loop(const Clock& clock, const TlsContext* tls, ServerLimits limits)
       : clock_(clock), tls_(tls), limits_(limits), buffer_(kReadBuffer, '\0'), signals_(io_) {}
 
-  Result<Address> listen(const Address& address);
+  Result<Address> listen(const Address& address, Service* service);
   void run(Service& service);
   void stop() {
     asio::post(io_, [this] { stopping_ = true; });
@@ -92,9 +102,10 @@ class Server::Loop {
   bool finished(std::optional<Instant> wake) const;
   void close_all();
 
-  void wait_to_accept(Descriptor& listener);
-  void accept(Descriptor& listener);
-  void admit(int number, const Address& address);
+  std::optional<Instant> turn();
+  void wait_to_accept(Listener& listener);
+  void accept(Listener& listener);
+  void admit(int number, const Address& address, Service& service);
   void read(PeerId id);
   Result<void> receive(PeerId id, Peer& peer, std::string_view bytes);
   Result<void> encrypt(Peer& peer);
@@ -117,7 +128,8 @@ class Server::Loop {
   std::string buffer_;  // What was just received, from whoever it was.
   std::string plain_;   // The same, decrypted.
   asio::signal_set signals_;
-  std::deque<Descriptor> listeners_;
+  std::deque<Listener> listeners_;
+  std::vector<Service*> others_;         // Services of addresses, each once.
   std::optional<Instant> accept_again_;  // After the system had no room for another connection.
 
   PeerId last_peer_ = 0;
@@ -137,9 +149,10 @@ class Server::Loop {
   std::optional<Instant> stop_by_;
 };
 
-Result<Address> Server::Loop::listen(const Address& address) {
+Result<Address> Server::Loop::listen(const Address& address, Service* service) {
   const Listening opened = TRY(open_listener(address));
-  listeners_.emplace_back(io_, opened.socket);
+  listeners_.emplace_back(io_, opened.socket, service);
+  if (service && std::ranges::find(others_, service) == others_.end()) others_.push_back(service);
   return opened.address;
 }
 
@@ -161,7 +174,7 @@ void Server::Loop::run(Service& service) {
   service_ = &service;
   now_ = clock_.now();
   const auto guard = asio::make_work_guard(io_);
-  for (Descriptor& listener : listeners_) wait_to_accept(listener);
+  for (Listener& listener : listeners_) wait_to_accept(listener);
   std::optional<Instant> wake = now_;
   while (true) {
     gather(wake);
@@ -169,10 +182,11 @@ void Server::Loop::run(Service& service) {
     if (stopping_ && !stop_by_) {
       stop_by_ = now_ + limits_.stop_max;
       listeners_.clear();
+      for (Service* other : others_) other->stopping();
       service_->stopping();
     }
     keep_time();
-    wake = service_->turn(now_);
+    wake = turn();
     send_all();
     if (stop_by_ && !again_ && finished(wake)) break;
     const std::optional<Instant> other = next_deadline();
@@ -180,6 +194,16 @@ void Server::Loop::run(Service& service) {
     if (std::exchange(again_, false)) wake = now_;
   }
   close_all();
+}
+
+std::optional<Instant> Server::Loop::turn() {
+  std::optional<Instant> wake;
+  const auto consider = [&wake](std::optional<Instant> at) {
+    if (at && (!wake || *at < *wake)) wake = at;
+  };
+  for (Service* other : others_) consider(other->turn(now_));
+  consider(service_->turn(now_));
+  return wake;
 }
 
 // Runs the handlers of all that is ready; waits for something only if nothing is to be done before.
@@ -233,7 +257,7 @@ void Server::Loop::keep_time() {
   }
   if (accept_again_ && *accept_again_ <= now_) {
     accept_again_.reset();
-    for (Descriptor& listener : listeners_) wait_to_accept(listener);
+    for (Listener& listener : listeners_) wait_to_accept(listener);
   }
 }
 
@@ -254,22 +278,22 @@ std::optional<Instant> Server::Loop::next_deadline() {
   return next;
 }
 
-void Server::Loop::wait_to_accept(Descriptor& listener) {
-  listener.async_wait(Descriptor::wait_read,
-                      [this, &listener](const boost::system::error_code& failed) {
-                        if (!failed && !stop_by_) accept(listener);
-                      });
+void Server::Loop::wait_to_accept(Listener& listener) {
+  listener.socket.async_wait(Descriptor::wait_read,
+                             [this, &listener](const boost::system::error_code& failed) {
+                               if (!failed && !stop_by_) accept(listener);
+                             });
 }
 
-void Server::Loop::accept(Descriptor& listener) {
+void Server::Loop::accept(Listener& listener) {
   for (size_t i = 0; i < kAcceptsMax; ++i) {
     Address address;
     address.size = sizeof(address.socket);
     const int number =
-        accept4(listener.native_handle(), reinterpret_cast<sockaddr*>(&address.socket),
+        accept4(listener.socket.native_handle(), reinterpret_cast<sockaddr*>(&address.socket),
                 &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (number >= 0) {
-      admit(number, address);
+      admit(number, address, listener.service ? *listener.service : *service_);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       log::warning("cannot accept another connection: {} peers={}", std::strerror(errno),
                    peers_.size());
@@ -282,7 +306,7 @@ void Server::Loop::accept(Descriptor& listener) {
   wait_to_accept(listener);
 }
 
-void Server::Loop::admit(int number, const Address& address) {
+void Server::Loop::admit(int number, const Address& address, Service& service) {
   if (peers_.size() >= limits_.peers_max + kCrowdMax) {
     ::close(number);
     return;
@@ -290,13 +314,13 @@ void Server::Loop::admit(int number, const Address& address) {
   tune_connection(number);
   const bool crowded = peers_.size() >= limits_.peers_max;
   const PeerId id = ++last_peer_;
-  auto peer = std::make_unique<Peer>(Descriptor(io_, number));
+  auto peer = std::make_unique<Peer>(Descriptor(io_, number), service);
   peer->name = address.text();
   if (tls_) peer->tls.emplace(tls_->accept());
   peers_.emplace(id, std::move(peer));
   greetings_.push_back({clock_.now() + limits_.greet_max, id});
   to_read_.push_back(id);
-  service_->opened(id, crowded);
+  service.opened(id, crowded);
 }
 
 void Server::Loop::wait_to_read(PeerId id) {
@@ -335,7 +359,7 @@ void Server::Loop::read(PeerId id) {
 }
 
 Result<void> Server::Loop::receive(PeerId id, Peer& peer, std::string_view bytes) {
-  if (!peer.tls) return service_->received(id, bytes, clock_.now());
+  if (!peer.tls) return peer.service.received(id, bytes, clock_.now());
   touch(id, peer);  // For what the handshake has to say.
   plain_.clear();
   Result<void> decrypted = peer.tls->receive(bytes, plain_, peer.out);
@@ -346,7 +370,7 @@ Result<void> Server::Loop::receive(PeerId id, Peer& peer, std::string_view bytes
     return decrypted;
   }
   if (plain_.empty()) return {};
-  return service_->received(id, plain_, clock_.now());
+  return peer.service.received(id, plain_, clock_.now());
 }
 
 // With TLS, moves what is to be said from `plain` to `out`.
@@ -456,15 +480,18 @@ void Server::Loop::drop(PeerId id, std::string_view reason) {
 Result<void> Server::Loop::forget(PeerId id) {
   unsent_ -= find(id)->counted;
   stalled_.erase(id);
+  Service& service = find(id)->service;
   peers_.erase(id);
-  return service_->closed(id);
+  return service.closed(id);
 }
 
 Server::Server(const Clock& clock, const TlsContext* tls, ServerLimits limits)
     : loop_(std::make_unique<Loop>(clock, tls, limits)) {}
 Server::~Server() = default;
 
-Result<Address> Server::listen(const Address& address) { return loop_->listen(address); }
+Result<Address> Server::listen(const Address& address, Service* service) {
+  return loop_->listen(address, service);
+}
 void Server::run(Service& service) { loop_->run(service); }
 void Server::stop() { loop_->stop(); }
 void Server::stop_on(const std::vector<int>& signals) { loop_->stop_on(signals); }

@@ -77,10 +77,12 @@ class Server final : public Peers {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Returns the address with the port that was picked if it had none.
-  Result<Address> listen(const Address& address);
+  // Returns the address with the port that was picked if it had none. Peers that come there are
+  // those of `service`, which must outlive run(); without one, of the service of run().
+  Result<Address> listen(const Address& address, Service* service = nullptr);
 
-  // Serves until stop(). Then answers what was received, within stop_max.
+  // Serves until stop(). Then answers what was received, within stop_max. In a turn of the loop the
+  // services of addresses have theirs before this one.
   void run(Service& service);
 
   // The only call that may come from another thread, also before run().

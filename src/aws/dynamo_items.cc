@@ -1,0 +1,124 @@
+// DynamoDB's operations on one item. A write reads the row, decides, and writes with the version
+// that it read; if another was faster it begins again.
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "aws/dynamo.h"
+
+namespace dunlin::aws {
+namespace {
+
+constexpr int kTriesMax = 200;
+
+void get(Call& call, const json& in) {
+  with_table(call, in, [&call, in](const DynamoTable& table) {
+    const json key_in = object_or_empty(in, "Key");
+    const Result<std::string> key = row_key(table, key_in, true);
+    if (!key.ok()) return dynamo_fail(call, key.error());
+    std::optional<std::vector<Path>> paths;
+    if (const std::string* text = text_member(in, "ProjectionExpression")) {
+      const Result<Placeholders> placeholders = read_placeholders(in);
+      if (!placeholders.ok()) return dynamo_fail(call, placeholders.error());
+      Result<std::vector<Path>> parsed = parse_projection(*text, placeholders.value());
+      if (!parsed.ok()) return dynamo_fail(call, parsed.error());
+      paths = std::move(parsed).value();
+    }
+    call.ask(Get{table.store, {key.value()}}, [&call, paths](Answer&& answer) {
+      const auto* rows = dynamo_expect<Rows>(call, answer);
+      if (!rows) return;
+      const Row& row = rows->rows.at(0);
+      if (row.version == 0) return call.reply(json_reply(200, json::object()));
+      const Result<json> item = item_of(row);
+      if (!item.ok()) return dynamo_fail(call, item.error());
+      call.reply(json_reply(200, {{"Item", paths ? project(item.value(), *paths) : item.value()}}));
+    });
+  });
+}
+
+struct WriteState final : CallState {
+  ItemWrite write;
+  std::string returns;  // ReturnValues.
+  bool return_on_failure = false;
+  int tries = kTriesMax;
+};
+
+// Of two items, the attributes that differ, as they are in `of`.
+json changed(const json& of, const json& other) {
+  json made = json::object();
+  for (const auto& [name, value] : of.items()) {
+    if (!other.is_object() || other.value(name, json()) != value) made[name] = value;
+  }
+  return made;
+}
+
+void reply_written(Call& call, const WriteState& state, const Decision& made) {
+  json attributes;
+  if (state.returns == "ALL_OLD") attributes = made.before;
+  if (state.returns == "ALL_NEW") attributes = made.after;
+  if (state.returns == "UPDATED_OLD" && !made.before.is_null()) {
+    attributes = changed(made.before, made.after);
+  }
+  if (state.returns == "UPDATED_NEW") attributes = changed(made.after, made.before);
+  const bool some = attributes.is_object() && !attributes.empty();
+  call.reply(json_reply(200, some ? json{{"Attributes", attributes}} : json::object()));
+}
+
+void reply_refused(Call& call, const WriteState& state, const Decision& made) {
+  json body = {{"__type", "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"},
+               {"message", "The conditional request failed"}};
+  if (state.return_on_failure && !made.before.is_null()) body["Item"] = made.before;
+  call.reply(json_reply(400, body));
+}
+
+void try_write(Call& call, WriteState& state) {
+  call.ask(Get{state.write.table.store, {state.write.key}}, [&call, &state](Answer&& answer) {
+    const auto* rows = dynamo_expect<Rows>(call, answer);
+    if (!rows) return;
+    const Result<Decision> made = decide(state.write, rows->rows.at(0));
+    if (!made.ok()) return dynamo_fail(call, made.error());
+    if (!made.value().allowed) return reply_refused(call, state, made.value());
+    call.ask(Commit{0, {made.value().write}},
+             [&call, &state, decision = made.value()](Answer&& done) {
+               const auto* error = std::get_if<Error>(&done);
+               if (error && error->code == Code::conflict && state.tries-- > 0) {
+                 return try_write(call, state);
+               }
+               if (error) return dynamo_fail(call, *error);
+               reply_written(call, state, decision);
+             });
+  });
+}
+
+template <ItemWrite::Kind kind>
+void write_one(Call& call, const json& in) {
+  with_table(call, in, [&call, in](const DynamoTable& table) {
+    Result<ItemWrite> planned = plan_write(kind, table, in);
+    if (!planned.ok()) return dynamo_fail(call, planned.error());
+    WriteState& state = call.keep(std::make_unique<WriteState>());
+    state.write = std::move(planned).value();
+    state.returns = text_or(in, "ReturnValues", "NONE");
+    state.return_on_failure = text_or(in, "ReturnValuesOnConditionCheckFailure", "") == "ALL_OLD";
+    try_write(call, state);
+  });
+}
+
+}  // namespace
+
+bool serve_dynamo_items(Call& call, std::string_view operation, const json& in) {
+  struct Operation {
+    std::string_view name;
+    void (*serve)(Call&, const json&);
+  };
+  static constexpr std::array<Operation, 4> kOperations = {
+      {{"GetItem", get},
+       {"PutItem", write_one<ItemWrite::Kind::put>},
+       {"DeleteItem", write_one<ItemWrite::Kind::remove>},
+       {"UpdateItem", write_one<ItemWrite::Kind::update>}}};
+  const auto* found = std::ranges::find(kOperations, operation, &Operation::name);
+  if (found == kOperations.end()) return false;
+  found->serve(call, in);
+  return true;
+}
+
+}  // namespace dunlin::aws

@@ -1,0 +1,158 @@
+// DynamoDB's operations on tables.
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "aws/digest.h"
+#include "aws/dynamo.h"
+#include "aws/keys.h"
+
+namespace dunlin::aws {
+namespace {
+
+constexpr size_t kEraseBatch = 1000;
+
+Error wrong(std::string what) { return {Code::invalid, std::move(what)}; }
+
+// The description of a table as CreateTable asks for it.
+Result<json> describe_new(const Call& call, const json& in) {
+  const std::string name = text_or(in, "TableName", "");
+  if (!is_table_name(name)) return wrong("a table name has 3 to 255 of A-Z a-z 0-9 - _ and .");
+  for (const std::string_view index : {"GlobalSecondaryIndexes", "LocalSecondaryIndexes"}) {
+    if (!list_or_empty(in, index).empty()) {
+      return wrong(fmt::format("{} are not supported: make a table of its own for them", index));
+    }
+  }
+  if (flag_member(object_or_empty(in, "StreamSpecification"), "StreamEnabled")) {
+    return wrong("streams are not supported: leave StreamSpecification out");
+  }
+  json description = {
+      {"TableName", name},
+      {"KeySchema", list_or_empty(in, "KeySchema")},
+      {"AttributeDefinitions", list_or_empty(in, "AttributeDefinitions")},
+      {"TableStatus", "ACTIVE"},
+      {"CreationDateTime", static_cast<double>(call.wall().time_since_epoch().count()) / 1000},
+      {"BillingModeSummary", {{"BillingMode", "PAY_PER_REQUEST"}}},
+      {"ProvisionedThroughput", {{"ReadCapacityUnits", 0}, {"WriteCapacityUnits", 0}}},
+      {"DeletionProtectionEnabled", false},
+      {"TableArn",
+       fmt::format("arn:aws:dynamodb:{}:000000000000:table/{}", call.claim().scope.region, name)},
+      {"TableId", hex(random_bytes(16))},
+  };
+  const DynamoTable table = table_of(name, Row{name, dump(description), 1});
+  const auto good = [](const KeyAttribute& key) {
+    return !key.name.empty() && (key.type == "S" || key.type == "N" || key.type == "B");
+  };
+  const size_t keys = description["KeySchema"].size();
+  const bool fits =
+      good(table.hash) &&
+      (keys == 1 ? !table.range.has_value() : keys == 2 && table.range && good(*table.range));
+  if (!fits || description["AttributeDefinitions"].size() != keys) {
+    return wrong(
+        "KeySchema needs one HASH and at most one RANGE, AttributeDefinitions the type S, "
+        "N or B for each of them and for no other");
+  }
+  return description;
+}
+
+json shown(const DynamoTable& table, std::string_view status, uint64_t items) {
+  json description = table.description;
+  description["TableStatus"] = status;
+  description["ItemCount"] = items;
+  description["TableSizeBytes"] = 0;
+  return description;
+}
+
+void create(Call& call, const json& in) {
+  const Result<json> description = describe_new(call, in);
+  if (!description.ok()) return dynamo_fail(call, description.error());
+  const std::string name = text_or(in, "TableName", "");
+  const DynamoTable table = table_of(name, Row{name, dump(description.value()), 1});
+  call.ask(Commit{0, {Put{std::string(kDynamoTable), name, dump(description.value()), 0}}},
+           [&call, table](Answer&& answer) {
+             const auto* error = std::get_if<Error>(&answer);
+             if (error && error->code == Code::conflict) {
+               return dynamo_fail(call, "ResourceInUseException",
+                                  fmt::format("the table '{}' exists already", table.name));
+             }
+             if (error) return dynamo_fail(call, *error);
+             call.reply(json_reply(200, {{"TableDescription", shown(table, "ACTIVE", 0)}}));
+           });
+}
+
+void describe(Call& call, const json& in) {
+  with_table(call, in, [&call](const DynamoTable& table) {
+    call.ask(AskInfo{}, [&call, table](Answer&& answer) {
+      const auto* info = dynamo_expect<Info>(call, answer);
+      if (!info) return;
+      const auto found = std::ranges::find(info->tables, table.store, &Info::TableInfo::name);
+      const uint64_t items = found == info->tables.end() ? 0 : found->rows;
+      const std::string status = text_or(table.description, "TableStatus", "ACTIVE");
+      call.reply(json_reply(200, {{"Table", shown(table, status, items)}}));
+    });
+  });
+}
+
+void list(Call& call, const json& in) {
+  const int64_t max = std::clamp<int64_t>(number_or(in, "Limit", 100), 1, 100);
+  call.ask(Scan{std::string(kDynamoTable), "", text_or(in, "ExclusiveStartTableName", ""),
+                static_cast<uint64_t>(max)},
+           [&call, max](Answer&& answer) {
+             const auto* rows = dynamo_expect<Rows>(call, answer);
+             if (!rows) return;
+             json names = json::array();
+             for (const Row& row : rows->rows) names.push_back(row.key);
+             json out = {{"TableNames", names}};
+             if (static_cast<int64_t>(rows->rows.size()) == max) {
+               out["LastEvaluatedTableName"] = names.back();
+             }
+             call.reply(json_reply(200, out));
+           });
+}
+
+// The rows first, then the table's own: if we are stopped in between, a repeat goes on.
+void erase_rows(Call& call, const DynamoTable& table) {
+  call.ask(Scan{table.store, "", "", kEraseBatch}, [&call, table](Answer&& answer) {
+    const auto* rows = dynamo_expect<Rows>(call, answer);
+    if (!rows) return;
+    Commit commit;
+    for (const Row& row : rows->rows) {
+      commit.writes.push_back(Erase{table.store, row.key, kAnyVersion});
+    }
+    const bool last = rows->rows.empty();
+    if (last) {
+      commit.writes.push_back(Erase{std::string(kDynamoTable), table.name, kAnyVersion});
+    }
+    call.ask(std::move(commit), [&call, table, last](Answer&& done) {
+      if (!dynamo_expect<Committed>(call, done)) return;
+      if (!last) return erase_rows(call, table);
+      call.reply(json_reply(200, {{"TableDescription", shown(table, "DELETING", 0)}}));
+    });
+  });
+}
+
+void remove(Call& call, const json& in) {
+  with_table(call, in, [&call](const DynamoTable& table) {
+    call.must_end();
+    erase_rows(call, table);
+  });
+}
+
+}  // namespace
+
+bool serve_dynamo_tables(Call& call, std::string_view operation, const json& in) {
+  struct Operation {
+    std::string_view name;
+    void (*serve)(Call&, const json&);
+  };
+  static constexpr std::array<Operation, 4> kOperations = {{{"CreateTable", create},
+                                                            {"DescribeTable", describe},
+                                                            {"ListTables", list},
+                                                            {"DeleteTable", remove}}};
+  const auto* found = std::ranges::find(kOperations, operation, &Operation::name);
+  if (found == kOperations.end()) return false;
+  found->serve(call, in);
+  return true;
+}
+
+}  // namespace dunlin::aws

@@ -1,0 +1,147 @@
+// What expressions say about an item.
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <fmt/format.h>
+
+#include "aws/digest.h"
+#include "aws/values.h"
+
+namespace dunlin::aws {
+namespace {
+
+json number_value(uint64_t number) { return {{"N", std::to_string(number)}}; }
+
+bool compares(Comparison comparison, const json& a, const json& b) {
+  if (comparison == Comparison::equal) return a == b;
+  if (comparison == Comparison::not_equal) return a != b;
+  const auto ordered = order(a, b);
+  if (!ordered) return false;
+  switch (comparison) {
+    case Comparison::less:
+      return *ordered < 0;
+    case Comparison::less_equal:
+      return *ordered <= 0;
+    case Comparison::greater:
+      return *ordered > 0;
+    default:
+      return *ordered >= 0;
+  }
+}
+
+bool begins_with(const json& value, const json& prefix) {
+  const Typed whole = typed(value);
+  const Typed begin = typed(prefix);
+  if (whole.type != begin.type || (whole.type != "S" && whole.type != "B")) return false;
+  if (whole.type == "S") return text_of(*whole.content)->starts_with(*text_of(*begin.content));
+  return from_base64(*text_of(*whole.content))
+      .value_or("")
+      .starts_with(from_base64(*text_of(*begin.content)).value_or(""));
+}
+
+bool contains(const json& value, const json& part) {
+  const Typed whole = typed(value);
+  const Typed one = typed(part);
+  if (!whole.content || !one.content) return false;
+  if (whole.type == "S" && one.type == "S") {
+    return text_of(*whole.content)->find(*text_of(*one.content)) != std::string::npos;
+  }
+  if (whole.type == "L") return std::ranges::find(*whole.content, part) != whole.content->end();
+  if (whole.type.size() == 2 && whole.type == one.type + "S") {
+    return std::ranges::find(*whole.content, *one.content) != whole.content->end();
+  }
+  return false;
+}
+
+bool holds_for(const Condition& condition, const std::vector<json>& values) {
+  switch (condition.kind) {
+    case Condition::Kind::comparison:
+      return compares(condition.comparison, values[0], values[1]);
+    case Condition::Kind::between:
+      return compares(Comparison::less_equal, values[1], values[0]) &&
+             compares(Comparison::less_equal, values[0], values[2]);
+    case Condition::Kind::in:
+      return std::find(values.begin() + 1, values.end(), values[0]) != values.end();
+    case Condition::Kind::of_type:
+      return values[1] == json{{"S", typed(values[0]).type}};
+    case Condition::Kind::begins_with:
+      return begins_with(values[0], values[1]);
+    default:
+      return contains(values[0], values[1]);
+  }
+}
+
+}  // namespace
+
+std::optional<json> value_of(const Operand& operand, const json& item) {
+  if (operand.kind == Operand::Kind::value) return operand.value;
+  const json* found = look_up(item, operand.path);
+  if (!found) return std::nullopt;
+  if (operand.kind == Operand::Kind::path) return *found;
+  const Typed it = typed(*found);
+  if (it.type == "S") return number_value(text_of(*it.content)->size());
+  if (it.type == "B") return number_value(from_base64(*text_of(*it.content)).value_or("").size());
+  if (it.content && it.content->is_structured()) return number_value(it.content->size());
+  return std::nullopt;
+}
+
+const json* look_up(const json& item, const Path& path) {
+  if (path.empty() || !std::holds_alternative<std::string>(path[0])) return nullptr;
+  const auto found = item.find(std::get<std::string>(path[0]));
+  const json* at = found == item.end() ? nullptr : &*found;
+  for (size_t i = 1; at && i < path.size(); ++i) at = step_into(const_cast<json&>(*at), path[i]);
+  return at;
+}
+
+bool holds(const Condition& condition, const json& item) {
+  const auto inside = [&item](const Condition& part) { return holds(part, item); };
+  switch (condition.kind) {
+    case Condition::Kind::all:
+      return std::ranges::all_of(condition.parts, inside);
+    case Condition::Kind::any:
+      return std::ranges::any_of(condition.parts, inside);
+    case Condition::Kind::negation:
+      return !inside(condition.parts[0]);
+    case Condition::Kind::exists:
+      return look_up(item, condition.operands[0].path) != nullptr;
+    case Condition::Kind::not_exists:
+      return look_up(item, condition.operands[0].path) == nullptr;
+    default:
+      break;
+  }
+  std::vector<json> values;
+  for (const Operand& operand : condition.operands) {
+    std::optional<json> value = value_of(operand, item);
+    // What is not there differs from everything and is otherwise unlike anything.
+    if (!value) {
+      return condition.kind == Condition::Kind::comparison &&
+             condition.comparison == Comparison::not_equal;
+    }
+    values.push_back(std::move(*value));
+  }
+  return holds_for(condition, values);
+}
+
+json project(const json& item, const std::vector<Path>& paths) {
+  json made = json::object();
+  for (const Path& path : paths) {
+    const json* found = look_up(item, path);
+    if (!found) continue;
+    // Builds the maps and lists on the way; elements of lists move up.
+    json* at = &made[std::get<std::string>(path[0])];
+    for (size_t i = 1; i < path.size(); ++i) {
+      if (const auto* name = std::get_if<std::string>(&path[i])) {
+        if (!at->is_object()) *at = {{"M", json::object()}};
+        at = &(*at)["M"][*name];
+      } else {
+        if (!at->is_object()) *at = {{"L", json::array()}};
+        (*at)["L"].push_back(nullptr);
+        at = &(*at)["L"].back();
+      }
+    }
+    *at = *found;
+  }
+  return made;
+}
+
+}  // namespace dunlin::aws

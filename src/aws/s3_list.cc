@@ -1,0 +1,158 @@
+// S3's ListObjectsV2 and ListObjects: keys in order, with those that share a prefix up to a
+// delimiter rolled up.
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "aws/digest.h"
+#include "aws/keys.h"
+#include "aws/s3.h"
+#include "base/text.h"
+
+namespace dunlin::aws {
+namespace {
+
+struct Entry {
+  std::string name;  // A key, or a common prefix.
+  std::optional<S3Object> object;
+};
+
+struct Listing final : CallState {
+  std::string bucket;
+  std::string prefix;
+  std::string delimiter;
+  std::string start;  // StartAfter, or the marker of version 1.
+  std::string token;
+  size_t max = 1000;
+  bool second = false;  // Version 2.
+  bool encoded = false;
+
+  std::string after;  // A key of the store.
+  std::vector<Entry> entries;
+  std::string last;  // From where the next page goes on.
+  bool truncated = false;
+};
+
+std::string shown(const Listing& listing, const std::string& text) {
+  return listing.encoded ? percent_encode(text, true) : text;
+}
+
+void reply_listing(Call& call, const Listing& listing) {
+  Xml xml;
+  xml.open("ListBucketResult").leaf("Name", listing.bucket);
+  xml.leaf("Prefix", shown(listing, listing.prefix)).leaf("MaxKeys", listing.max);
+  if (!listing.delimiter.empty()) xml.leaf("Delimiter", shown(listing, listing.delimiter));
+  if (listing.encoded) xml.leaf("EncodingType", "url");
+  xml.leaf("IsTruncated", listing.truncated ? "true" : "false");
+  if (listing.second) {
+    xml.leaf("KeyCount", listing.entries.size());
+    if (!listing.token.empty()) xml.leaf("ContinuationToken", listing.token);
+    if (!listing.start.empty()) xml.leaf("StartAfter", shown(listing, listing.start));
+    if (listing.truncated) xml.leaf("NextContinuationToken", to_base64(listing.last));
+  } else {
+    xml.leaf("Marker", shown(listing, listing.start));
+    if (listing.truncated) xml.leaf("NextMarker", shown(listing, listing.entries.back().name));
+  }
+  for (const Entry& entry : listing.entries) {
+    if (!entry.object) continue;
+    xml.open("Contents").leaf("Key", shown(listing, entry.name));
+    xml.leaf("LastModified", iso_time(entry.object->changed_ms));
+    xml.leaf("ETag", fmt::format("\"{}\"", entry.object->etag));
+    xml.leaf("Size", entry.object->size).leaf("StorageClass", "STANDARD").close("Contents");
+  }
+  for (const Entry& entry : listing.entries) {
+    if (entry.object) continue;
+    xml.open("CommonPrefixes").leaf("Prefix", shown(listing, entry.name)).close("CommonPrefixes");
+  }
+  xml.close("ListBucketResult");
+  call.reply(xml_reply(200, xml));
+}
+
+// Behind all keys with this prefix, if the store has such a key.
+std::string behind(const std::string& prefix, const std::string& otherwise) {
+  std::string key = sortable_bytes(prefix) + std::string(kAfterAll);
+  return key.size() <= kKeyMax ? key : otherwise;
+}
+
+// Takes a row; false if the page is full.
+bool take(Listing& listing, const Row& row) {
+  const std::optional<std::string> key = from_sortable(row.key);
+  if (!key) return true;  // Another program's.
+  std::string common;
+  if (!listing.delimiter.empty()) {
+    const size_t at = key->find(listing.delimiter, listing.prefix.size());
+    if (at != std::string::npos) common = key->substr(0, at + listing.delimiter.size());
+  }
+  if (!common.empty() && !listing.entries.empty() && listing.entries.back().name == common) {
+    return true;
+  }
+  if (listing.entries.size() == listing.max) {
+    listing.truncated = true;
+    return false;
+  }
+  listing.last = common.empty() ? row.key : behind(common, row.key);
+  if (common.empty()) {
+    listing.entries.push_back({*key, object_of(row)});
+  } else {
+    listing.entries.push_back({common, std::nullopt});
+  }
+  return true;
+}
+
+void list_on(Call& call, Listing& listing) {
+  call.ask(Scan{bucket_table(listing.bucket), sortable_bytes(listing.prefix), listing.after,
+                std::min<uint64_t>(1000, listing.max + 1)},
+           [&call, &listing](Answer&& answer) {
+             const auto* rows = s3_expect<Rows>(call, answer);
+             if (!rows) return;
+             bool done = rows->rows.empty() || listing.max == 0;
+             for (const Row& row : rows->rows) {
+               if (done) break;
+               done = !take(listing, row);
+               listing.after = row.key;
+             }
+             if (done) return reply_listing(call, listing);
+             listing.after = std::max(listing.after, listing.last);
+             list_on(call, listing);
+           });
+}
+
+}  // namespace
+
+void serve_s3_list(Call& call, const S3Target& target) {
+  const auto text = [&call](std::string_view name) {
+    const std::string* value = parameter(call, name);
+    return value ? *value : std::string();
+  };
+  Listing& listing = call.keep(std::make_unique<Listing>());
+  listing.bucket = target.bucket;
+  listing.second = text("list-type") == "2";
+  listing.prefix = text("prefix");
+  listing.delimiter = text("delimiter");
+  listing.start = text(listing.second ? "start-after" : "marker");
+  listing.token = text("continuation-token");
+  listing.encoded = text("encoding-type") == "url";
+  if (const std::string max = text("max-keys"); !max.empty()) {
+    const auto parsed = std::from_chars(max.data(), max.data() + max.size(), listing.max);
+    if (parsed.ec != std::errc() || parsed.ptr != max.data() + max.size()) {
+      return s3_fail(call, 400, "InvalidArgument", "max-keys is a number");
+    }
+    listing.max = std::min<size_t>(listing.max, 1000);
+  }
+  // A marker that is a common prefix stands for all keys in it.
+  const bool rolled =
+      !listing.second && !listing.delimiter.empty() && listing.start.ends_with(listing.delimiter);
+  listing.after = sortable_bytes(listing.start);
+  if (rolled) listing.after = behind(listing.start, listing.after);
+  if (!listing.token.empty()) {
+    const std::optional<std::string> token = from_base64(listing.token);
+    if (!token) return s3_fail(call, 400, "InvalidArgument", "the continuation token is not ours");
+    listing.after = *token;
+  }
+  if (sortable_bytes(listing.prefix).size() > kKeyMax || listing.after.size() > kKeyMax) {
+    return reply_listing(call, listing);
+  }
+  list_on(call, listing);
+}
+
+}  // namespace dunlin::aws

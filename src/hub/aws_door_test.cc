@@ -1,0 +1,311 @@
+// The door over the hub's mind and the memory core, without sockets. What the SDKs ask of it is
+// tested with one of them (tests/e2e/aws_door.sh); here is what no SDK does.
+
+#include <gtest/gtest.h>
+
+#include "aws/sqs.h"
+#include "aws/xml.h"
+#include "hub/test_door.h"
+
+namespace dunlin {
+namespace {
+
+int status_of(const std::string& reply) {
+  return reply.size() < 12 ? 0 : std::stoi(reply.substr(9, 3));
+}
+bool says(const std::string& reply, std::string_view words) {
+  return reply.find(words) != std::string::npos;
+}
+std::string body_of(const std::string& reply) { return reply.substr(reply.find("\r\n\r\n") + 4); }
+
+TEST(AwsDoor, RequestsOnOneConnectionAreAnsweredInTheirOrder) {
+  TestDoor door;
+  const PeerId peer = door.connect();
+  door.say(peer, door.json_request("AmazonSQS.CreateQueue", R"({"QueueName":"a"})") +
+                     door.request("s3", "GET", "/none/key", "") +
+                     door.json_request("DynamoDB_20120810.ListTables", "{}"));
+  const std::string heard = door.hear(peer);
+  const size_t first = heard.find("QueueUrl");
+  const size_t second = heard.find("NoSuchBucket");
+  const size_t third = heard.find("TableNames");
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+  EXPECT_NE(third, std::string::npos);
+  EXPECT_FALSE(door.finished(peer));
+}
+
+TEST(AwsDoor, WhatIsNotHttpIsToldSoAndLetGo) {
+  TestDoor door;
+  const PeerId peer = door.connect();
+  door.say(peer, "DUNLIN\1 what is this\r\n\r\n");
+  EXPECT_EQ(status_of(door.hear(peer)), 400);
+  EXPECT_TRUE(door.finished(peer));
+}
+
+TEST(AwsDoor, NothingIsDoneForWhoDidNotSign) {
+  TestDoor door;
+  const std::string reply = door.ask(
+      "POST / HTTP/1.1\r\nhost: x\r\nx-amz-target: AmazonSQS.CreateQueue\r\n"
+      "content-length: 17\r\n\r\n{\"QueueName\":\"a\"}");
+  EXPECT_TRUE(says(reply, "MissingAuthenticationToken"));
+  EXPECT_FALSE(says(door.ask_json("AmazonSQS.ListQueues", "{}"), "/a"));
+}
+
+TEST(AwsDoor, ABodyThatWasChangedOnTheWayIsRefused) {
+  TestDoor door;
+  std::string request = door.json_request("AmazonSQS.CreateQueue", R"({"QueueName":"good"})");
+  request.replace(request.find("good"), 4, "evil");
+  EXPECT_TRUE(says(door.ask(request), "InvalidSignatureException"));
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  std::string upload = door.request("s3", "PUT", "/bucket/key", "good");
+  upload.replace(upload.rfind("good"), 4, "evil");
+  EXPECT_TRUE(says(door.ask(upload), "XAmzContentSHA256Mismatch"));
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), 404);
+  EXPECT_EQ(door.blobs(), 0U);
+}
+
+TEST(AwsDoor, AKeyAllowsWhatItsScopesSay) {
+  TestDoor door;
+  const aws::Credentials admin = door.key;
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  door.key = make_aws_key("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                          Scope::submit, 0);
+  const std::string send = R"({"QueueUrl":"q","MessageBody":"x"})";
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.SendMessage", send)), 200);
+  EXPECT_TRUE(says(door.ask_json("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q"})"),
+                   "AccessDeniedException"));
+  // The id says what is allowed, so another id needs another secret.
+  door.key.key_id = admin.key_id;
+  EXPECT_TRUE(says(door.ask_json("AmazonSQS.SendMessage", send), "InvalidSignatureException"));
+}
+
+TEST(AwsDoor, AKeyExpires) {
+  TestDoor door;
+  const int64_t now_s = door.wall().time_since_epoch().count() / 1000;
+  door.key = make_aws_key("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                          Scope::admin, now_s + 60);
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.ListQueues", "{}")), 200);
+  door.skip(Millis(61'000));
+  EXPECT_TRUE(says(door.ask_json("AmazonSQS.ListQueues", "{}"), "UnrecognizedClientException"));
+}
+
+TEST(AwsDoor, ALargeObjectIsSentOnlyAsFastAsItIsTaken) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string bytes(10 << 20, 'x');
+  ASSERT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", bytes))), 200);
+  door.clogged_at = 1 << 20;
+  const PeerId peer = door.connect();
+  door.say(peer, door.request("s3", "GET", "/bucket/key", ""));
+  size_t heard = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string some = door.hear(peer);
+    EXPECT_LE(some.size(), size_t{3 << 20});
+    heard += some.size();
+  }
+  EXPECT_GT(heard, bytes.size());
+  EXPECT_FALSE(door.finished(peer));
+}
+
+TEST(AwsDoor, AnObjectThatIsReplacedOrDeletedLeavesNoBytes) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "one"));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "two"));
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "two");
+  EXPECT_EQ(door.blobs(), 1U);
+  const std::string again =
+      door.ask(door.request("s3", "PUT", "/bucket/key", "three", {{"if-none-match", "*"}}));
+  EXPECT_EQ(status_of(again), 412);
+  EXPECT_EQ(door.blobs(), 1U);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "DELETE", "/bucket/key", ""))), 204);
+  EXPECT_EQ(door.blobs(), 0U);
+}
+
+TEST(AwsDoor, AClientThatLeavesInTheMiddleOfAnUploadLeavesNothing) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string whole = door.request("s3", "PUT", "/bucket/key", std::string(3 << 20, 'x'));
+  const PeerId peer = door.connect();
+  door.say(peer, std::string_view(whole).substr(0, whole.size() - 10));
+  EXPECT_EQ(door.hear(peer), "");
+  door.leave(peer);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), 404);
+  EXPECT_EQ(door.blobs(), 0U);
+}
+
+TEST(AwsDoor, WhoReadsAnObjectGetsItWholeEvenIfItIsReplaced) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string bytes(5 << 20, 'x');
+  door.ask(door.request("s3", "PUT", "/bucket/key", bytes));
+  door.clogged_at = 1 << 20;
+  const PeerId peer = door.connect();
+  door.say(peer, door.request("s3", "GET", "/bucket/key", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "new"));
+  EXPECT_EQ(door.blobs(), 2U);
+  std::string heard;
+  for (int i = 0; i < 10; ++i) heard += door.hear(peer);
+  EXPECT_EQ(body_of(heard), bytes);
+  EXPECT_EQ(door.blobs(), 1U);
+}
+
+TEST(AwsDoor, BytesThatAnEarlierHubLeftWithoutAnOwnerAreErased) {
+  std::unique_ptr<Core> core = memory_core();
+  const Instant now(Millis(1));
+  for (const std::string& blob : {std::string("aws.s3/loose"), std::string("aws.s3/fast")}) {
+    core->handle(BlobPart{1, 0, "bytes"}, now);
+    core->handle(BlobEnd{1, blob, 5}, now);
+  }
+  core->handle(Commit{0, {aws::loosen("aws.s3/loose")}}, now);
+  TestDoor door(std::move(core));
+  EXPECT_EQ(door.blobs(), 2U);
+  door.settle();
+  EXPECT_EQ(door.blobs(), 1U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+}
+
+TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string created = door.ask(door.request("s3", "POST", "/bucket/key?uploads=", ""));
+  const std::string id = aws::element_text(created, "UploadId").value_or("");
+  const std::string part = "/bucket/key?partNumber=1&uploadId=" + id;
+  door.ask(door.request("s3", "PUT", part, "first"));
+  door.ask(door.request("s3", "PUT", part, "again"));
+  EXPECT_EQ(door.blobs(), 1U);
+  const std::string list = fmt::format(
+      "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>"
+      "</CompleteMultipartUpload>",
+      aws::hex(aws::md5("again")));
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "POST", "/bucket/key?uploadId=" + id, list))),
+            200);
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "again");
+  door.ask(door.request("s3", "PUT", "/bucket/copy", "", {{"x-amz-copy-source", "bucket/key"}}));
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/copy", ""))), "again");
+  EXPECT_EQ(door.blobs(), 2U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+  door.ask(door.request("s3", "DELETE", "/bucket/key", ""));
+  door.ask(door.request("s3", "DELETE", "/bucket/copy", ""));
+  EXPECT_EQ(door.blobs(), 0U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+}
+
+TEST(AwsDoor, AnUploadIsAskedForOnlyWhenItIsWelcome) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string whole =
+      door.request("s3", "PUT", "/bucket/key", "bytes", {{"expect", "100-continue"}});
+  const PeerId peer = door.connect();
+  door.say(peer, std::string_view(whole).substr(0, whole.size() - 5));
+  EXPECT_EQ(door.hear(peer), "HTTP/1.1 100 Continue\r\n\r\n");
+  door.say(peer, "bytes");
+  EXPECT_EQ(status_of(door.hear(peer)), 200);
+  const std::string refused =
+      door.request("s3", "PUT", "/none/key", "bytes", {{"expect", "100-continue"}});
+  const PeerId other = door.connect();
+  door.say(other, std::string_view(refused).substr(0, refused.size() - 5));
+  EXPECT_EQ(status_of(door.hear(other)), 404);
+  EXPECT_TRUE(door.finished(other));
+}
+
+TEST(AwsDoor, AWaitingReceiveEndsWithItsClientOrItsTime) {
+  TestDoor door;
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  const std::string wait =
+      door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})");
+  const PeerId gone = door.connect();
+  door.say(gone, wait);
+  const PeerId patient = door.connect();
+  door.say(patient, wait);
+  EXPECT_EQ(door.hear(patient), "");
+  door.leave(gone);
+  door.ask_json("AmazonSQS.SendMessage", R"({"QueueUrl":"q","MessageBody":"it"})");
+  EXPECT_TRUE(says(door.hear(patient), R"("Body":"it")"));
+  const PeerId late = door.connect();
+  door.say(late, wait);
+  door.skip(Millis(20'000));
+  EXPECT_EQ(body_of(door.hear(late)), "{}");
+}
+
+TEST(AwsDoor, APurgedMessageDoesNotComeBackWhenItsLeaseEnds) {
+  TestDoor door;
+  const std::string queue = R"({"QueueUrl":"q"})";
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  door.ask_json("AmazonSQS.SendMessage", R"({"QueueUrl":"q","MessageBody":"old"})");
+  EXPECT_TRUE(says(door.ask_json("AmazonSQS.ReceiveMessage", queue), "old"));
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.PurgeQueue", queue)), 200);
+  door.ask_json("AmazonSQS.SendMessage", R"({"QueueUrl":"q","MessageBody":"new"})");
+  door.skip(Millis(60'000));
+  EXPECT_TRUE(
+      says(door.ask_json("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q","MaxNumberOfMessages":1})"),
+           "new"));
+}
+
+TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
+  TestDoor door;
+  door.settle();
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  const std::string wait =
+      door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})");
+  door.ask_json("AmazonSQS.SendMessageBatch",
+                R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"late","DelaySeconds":9},)"
+                R"({"Id":"2","MessageBody":"later","DelaySeconds":12},)"
+                R"({"Id":"3","MessageBody":"now"}]})");
+  EXPECT_TRUE(says(door.ask(wait), R"("Body":"now")"));
+  const PeerId peer = door.connect();
+  door.say(peer, wait);
+  door.skip(Millis(8'999));
+  EXPECT_EQ(door.hear(peer), "");
+  door.skip(Millis(1));
+  EXPECT_TRUE(says(door.hear(peer), R"("Body":"late")"));
+  door.skip(Millis(3'000));
+  EXPECT_TRUE(says(door.ask(wait), R"("Body":"later")"));
+  EXPECT_EQ(door.rows(aws::kLaterTable), 0U);
+}
+
+TEST(AwsDoor, UpdatesOfOneItemInOneTurnAllCount) {
+  TestDoor door;
+  door.ask_json("DynamoDB_20120810.CreateTable",
+                R"({"TableName":"ttt","KeySchema":[{"AttributeName":"h","KeyType":"HASH"}],)"
+                R"("AttributeDefinitions":[{"AttributeName":"h","AttributeType":"S"}]})");
+  const std::string add = door.json_request(
+      "DynamoDB_20120810.UpdateItem",
+      R"({"TableName":"ttt","Key":{"h":{"S":"a"}},"UpdateExpression":"ADD n :one",)"
+      R"("ExpressionAttributeValues":{":one":{"N":"1"}}})");
+  std::vector<PeerId> peers;
+  for (int i = 0; i < 30; ++i) peers.push_back(door.connect());
+  for (const PeerId peer : peers) door.say_only(peer, add);
+  door.settle();
+  for (const PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
+  EXPECT_TRUE(says(
+      door.ask_json("DynamoDB_20120810.GetItem", R"({"TableName":"ttt","Key":{"h":{"S":"a"}}})"),
+      R"("N":"30")"));
+}
+
+TEST(AwsDoor, ReceiptsAndMessageIdsSayWhatTheyWereMadeOf) {
+  const std::string id = aws::make_message_id(1'790'000'000'123, true);
+  EXPECT_EQ(aws::sent_ms_of(id), 1'790'000'000'123);
+  EXPECT_TRUE(aws::is_envelope(id));
+  EXPECT_FALSE(aws::is_envelope(aws::make_message_id(1, false)));
+  EXPECT_FALSE(aws::sent_ms_of("pushed-by-another-program"));
+  const Lease lease = {"an:id", UINT64_MAX};
+  EXPECT_EQ(aws::from_receipt(aws::to_receipt(lease)), lease);
+  for (const std::string_view bad : {"", "x", "AAAA", "MTo=", "eDp4"}) {
+    EXPECT_FALSE(aws::from_receipt(bad)) << bad;
+  }
+}
+
+TEST(AwsDoor, XmlIsReadAsFarAsItIsUnderstood) {
+  std::string_view rest = "<a><Keys/><Key>one &amp; &#x4e;</Key><Key>two</Key></a>";
+  EXPECT_EQ(aws::element_text(rest, "Key"), "one & N");
+  EXPECT_TRUE(aws::next_element(rest, "Key"));
+  EXPECT_EQ(aws::next_element(rest, "Key"), "two");
+  EXPECT_FALSE(aws::next_element(rest, "Key"));
+  for (const std::string_view bad : {"<Key>", "<Key>&nope;</Key>", "<Key>&amp</Key>", "<Key"}) {
+    EXPECT_FALSE(aws::element_text(bad, "Key")) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace dunlin

@@ -1,0 +1,32 @@
+// The hub behind the AWS-compatible door: its keys, and sessions of its mind for them.
+#pragma once
+
+#include <string>
+
+#include "aws/door.h"
+#include "hub/sessions.h"
+
+namespace dunlin {
+
+class AwsHost final : public aws::DoorHost, public Guest {
+ public:
+  // Before that nobody may come to the door. All must outlive it.
+  void attach(Sessions& sessions, aws::Door& door, std::string admin_token);
+
+  Result<std::string> secret_of(std::string_view key_id, WallTime now) override;
+  uint64_t open(std::string_view key_id, WallTime now) override;
+  void close(uint64_t session) override;
+  bool busy(uint64_t session) const override { return mind_->busy(session); }
+  void ask(uint64_t session, uint64_t id, Request&& request, Instant now) override;
+
+  void answered(Reply&& reply, Instant now) override;
+
+ private:
+  Hub* mind_ = nullptr;
+  aws::Door* door_ = nullptr;
+  std::string admin_token_;
+  // Above all ids of peers, which are sessions too.
+  uint64_t last_session_ = uint64_t{1} << 63U;
+};
+
+}  // namespace dunlin

@@ -1,0 +1,179 @@
+// A hub with its AWS-compatible door, without sockets: bytes in, bytes out, and time that stands
+// still until it is moved. For tests and fuzzing.
+#pragma once
+
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "aws/digest.h"
+#include "aws/door.h"
+#include "hub/aws_host.h"
+#include "hub/aws_keys.h"
+#include "store/memory.h"
+
+namespace dunlin {
+
+class TestDoor final : public Peers, public Clock {
+ public:
+  explicit TestDoor(std::unique_ptr<Core> core = memory_core())
+      : core_(std::move(core)),
+        sessions_(*this, *core_, *this, std::string(kAdmin)),
+        door_(*this, host_, *this, false) {
+    host_.attach(sessions_, door_, std::string(kAdmin));
+    key = make_aws_key(kAdmin, Scope::admin, 0);
+  }
+
+  // A new connection to the door.
+  PeerId connect() {
+    connections_[++last_peer_];
+    door_.opened(last_peer_, false);
+    return last_peer_;
+  }
+  // What the client says, and what the hub does about it until it waits for something.
+  void say(PeerId peer, std::string_view bytes) {
+    Connection& connection = connections_.at(peer);
+    connection.unread += bytes;
+    if (connection.finishing) return;
+    deliver(peer);
+    settle();
+  }
+  // The same without the hub's turn.
+  void say_only(PeerId peer, std::string_view bytes) {
+    connections_.at(peer).unread += bytes;
+    deliver(peer);
+  }
+  void leave(PeerId peer) {
+    connections_.erase(peer);
+    static_cast<void>(door_.closed(peer));
+    settle();
+  }
+  void settle() {
+    for (int turns = 0; turns < 10'000; ++turns) {
+      static_cast<void>(door_.turn(now_));
+      const std::optional<Instant> wake = sessions_.turn(now_);
+      for (auto& [peer, connection] : connections_) deliver(peer);
+      if (!wake || *wake > now_) return;
+    }
+  }
+  void skip(Millis time) {
+    now_ += time;
+    wall_ += time;
+    settle();
+  }
+
+  // All that the client has been told since the last time.
+  std::string hear(PeerId peer) {
+    std::string heard = std::exchange(connections_.at(peer).out, {});
+    settle();
+    return heard;
+  }
+  bool finished(PeerId peer) const { return connections_.at(peer).finishing; }
+  bool is_paused(PeerId peer) const { return connections_.at(peer).paused; }
+
+  // A request as a client signs it with `key`.
+  std::string request(std::string_view service, std::string_view method, std::string_view target,
+                      std::string_view body, aws::Headers headers = {}) const {
+    const size_t question = std::min(target.find('?'), target.size());
+    aws::Signable signable;
+    signable.method = method;
+    signable.path = target.substr(0, question);
+    signable.query = aws::parse_query(target.substr(std::min(target.size(), question + 1)))
+                         .value_or(aws::Query());
+    signable.payload_hash = aws::hex(aws::sha256(body));
+    signable.headers = std::move(headers);
+    signable.headers.emplace_back("host", "hub.test:9324");
+    signable.headers.emplace_back("x-amz-date", aws::amz_time(wall()));
+    if (service == "s3" && !aws::find_header(signable.headers, "x-amz-content-sha256")) {
+      signable.headers.emplace_back("x-amz-content-sha256", signable.payload_hash);
+    }
+    if (const auto* said = aws::find_header(signable.headers, "x-amz-content-sha256")) {
+      signable.payload_hash = *said;
+    }
+    std::string text = fmt::format("{} {} HTTP/1.1\r\n", method, target);
+    for (const auto& [name, value] : signable.headers) text += name + ": " + value + "\r\n";
+    text += "authorization: " + aws::authorize(signable, key, "eu-1", service) + "\r\n";
+    return text + fmt::format("content-length: {}\r\n\r\n{}", body.size(), body);
+  }
+  std::string json_request(std::string_view target, std::string_view body) const {
+    const bool sqs = target.starts_with("AmazonSQS");
+    return request(sqs ? "sqs" : "dynamodb", "POST", "/", body,
+                   {{"x-amz-target", std::string(target)}});
+  }
+
+  // The reply to one request on a connection of its own.
+  std::string ask(std::string_view request_bytes) {
+    const PeerId peer = connect();
+    say(peer, request_bytes);
+    std::string heard = hear(peer);
+    leave(peer);
+    return heard;
+  }
+  std::string ask_json(std::string_view target, std::string_view body) {
+    return ask(json_request(target, body));
+  }
+
+  size_t rows(std::string_view table) {
+    const Answer found = core_->handle(Scan{std::string(table), "", "", 1000}, now_);
+    return std::get<Rows>(found).rows.size();
+  }
+  uint64_t blobs() {
+    const Answer info = core_->handle(AskInfo{}, now_);
+    return std::get<Info>(info).blobs;
+  }
+
+  // For the door and the sessions.
+  std::string* outgoing(PeerId peer) override {
+    const auto found = connections_.find(peer);
+    return found == connections_.end() ? nullptr : &found->second.out;
+  }
+  void greeted(PeerId /*peer*/) override {}
+  void pause(PeerId peer, bool paused) override {
+    if (connections_.contains(peer)) connections_[peer].paused = paused;
+  }
+  bool clogged(PeerId peer) const override {
+    const auto found = connections_.find(peer);
+    return found != connections_.end() && found->second.out.size() > clogged_at;
+  }
+  void finish(PeerId peer) override {
+    if (connections_.contains(peer)) connections_[peer].finishing = true;
+  }
+  std::string name_of(PeerId /*peer*/) const override { return "test"; }
+  Instant now() const override { return now_; }
+  WallTime wall() const override { return wall_; }
+
+  aws::Credentials key;
+  size_t clogged_at = 8 << 20;
+
+ private:
+  static constexpr std::string_view kAdmin =
+      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+  struct Connection {
+    std::string unread;
+    std::string out;
+    bool paused = false;
+    bool finishing = false;
+  };
+
+  void deliver(PeerId peer) {
+    Connection& connection = connections_.at(peer);
+    if (connection.paused || connection.finishing || connection.unread.empty()) return;
+    const std::string bytes = std::exchange(connection.unread, {});
+    static_cast<void>(door_.received(peer, bytes, now_));
+  }
+
+  Instant now_{Millis(1'000'000)};
+  WallTime wall_{Millis(1'790'000'000'000)};
+  std::unique_ptr<Core> core_;
+  AwsHost host_;
+  Sessions sessions_;
+  aws::Door door_;
+  PeerId last_peer_ = 0;
+  std::map<PeerId, Connection> connections_;
+};
+
+}  // namespace dunlin
