@@ -85,7 +85,7 @@ std::string count_of(uint64_t count, std::string_view noun) {
 std::string human_time(double seconds) {
   constexpr double kMax = 1e12;
   if (!(seconds > 0)) return "0s";
-  if (seconds < 0.01) return fmt::format("{:.2g}ms", seconds * 1000);
+  if (seconds < 0.0995) return fmt::format("{:.2g}ms", seconds * 1000);
   if (seconds < 10) return fmt::format("{:.2g}s", seconds);
   const auto whole = static_cast<uint64_t>(std::min(seconds, kMax) + 0.5);
   if (whole < 60) return fmt::format("{}s", whole);

@@ -55,6 +55,8 @@ TEST(Output, DurationsHaveTheUnitsThatMatter) {
   EXPECT_EQ(human_time(0), "0s");
   EXPECT_EQ(human_time(-5), "0s");
   EXPECT_EQ(human_time(0.0061), "6.1ms");
+  EXPECT_EQ(human_time(0.0111), "11ms");
+  EXPECT_EQ(human_time(0.0999), "0.1s");
   EXPECT_EQ(human_time(0.25), "0.25s");
   EXPECT_EQ(human_time(42.4), "42s");
   EXPECT_EQ(human_time(310), "5m10s");
