@@ -271,6 +271,9 @@ TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
                 R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"late","DelaySeconds":9},)"
                 R"({"Id":"2","MessageBody":"later","DelaySeconds":12},)"
                 R"({"Id":"3","MessageBody":"now"}]})");
+  EXPECT_TRUE(says(
+      door.ask_json("AmazonSQS.GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["All"]})"),
+      R"("ApproximateNumberOfMessagesDelayed":"2")"));
   EXPECT_TRUE(says(door.ask(wait), R"("Body":"now")"));
   const PeerId peer = door.connect();
   door.say(peer, wait);
