@@ -32,6 +32,10 @@ Commit move_of(const Row& row) {
 
 }  // namespace
 
+std::string queue_of_later(const Row& row) {
+  return text_or(parse_object(row.value).value_or(json::object()), "queue", "");
+}
+
 Put put_later(std::string_view queue, const Message& message, int64_t due_ms) {
   const json value = {{"queue", queue}, {"body", message.body}};
   return {std::string(kLaterTable), fmt::format("{:015}{}{}", due_ms, kPartEnd, message.id),

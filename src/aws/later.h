@@ -15,6 +15,7 @@ class DoorHost;
 
 inline constexpr std::string_view kLaterTable = "aws.sqs.later";
 
+std::string queue_of_later(const Row& row);
 Put put_later(std::string_view queue, const Message& message, int64_t due_ms);
 
 class Later {

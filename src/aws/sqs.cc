@@ -7,6 +7,7 @@
 
 #include "aws/digest.h"
 #include "aws/keys.h"
+#include "aws/later.h"
 #include "aws/services.h"
 #include "base/text.h"
 
@@ -182,13 +183,13 @@ void remove(Call& call, const json& in) {
   });
 }
 
-json attributes_of(const Call& call, const SqsQueue& queue, const Depth& depth) {
+json attributes_of(const Call& call, const SqsQueue& queue, const Depth& depth, size_t delayed) {
   json all = json::object();
   for (const Attribute& known : kAttributes) all[std::string(known.name)] = known.otherwise;
   all.update(queue.attributes);
   all["ApproximateNumberOfMessages"] = std::to_string(depth.ready);
   all["ApproximateNumberOfMessagesNotVisible"] = std::to_string(depth.leased);
-  all["ApproximateNumberOfMessagesDelayed"] = "0";
+  all["ApproximateNumberOfMessagesDelayed"] = std::to_string(delayed);
   all["CreatedTimestamp"] = std::to_string(queue.created_ms / 1000);
   all["LastModifiedTimestamp"] = std::to_string(queue.changed_ms / 1000);
   all["QueueArn"] =
@@ -196,23 +197,34 @@ json attributes_of(const Call& call, const SqsQueue& queue, const Depth& depth) 
   return all;
 }
 
+void reply_attributes(Call& call, const json& in, const json& all) {
+  json wanted = json::object();
+  for (const json& item : list_or_empty(in, "AttributeNames")) {
+    const std::string* name = item.get_ptr<const std::string*>();
+    if (name && *name == "All") wanted = all;
+    if (name && *name != "All" && !all.contains(*name)) {
+      return sqs_fail(call, "InvalidAttributeName",
+                      fmt::format("there is no attribute '{}'", *name));
+    }
+    if (name && all.contains(*name)) wanted[*name] = all[*name];
+  }
+  call.reply(json_reply(200, wanted.empty() ? json::object() : json{{"Attributes", wanted}}));
+}
+
 void get_attributes(Call& call, const json& in) {
   with_queue(call, in, [&call, in](const SqsQueue& queue) {
     call.ask(AskDepth{queue.store}, [&call, in, queue](Answer&& answer) {
-      const auto* depth = sqs_expect<Depth>(call, answer);
-      if (!depth) return;
-      const json all = attributes_of(call, queue, *depth);
-      json wanted = json::object();
-      for (const json& item : list_or_empty(in, "AttributeNames")) {
-        const std::string* name = item.get_ptr<const std::string*>();
-        if (name && *name == "All") wanted = all;
-        if (name && *name != "All" && !all.contains(*name)) {
-          return sqs_fail(call, "InvalidAttributeName",
-                          fmt::format("there is no attribute '{}'", *name));
-        }
-        if (name && all.contains(*name)) wanted[*name] = all[*name];
-      }
-      call.reply(json_reply(200, wanted.empty() ? json::object() : json{{"Attributes", wanted}}));
+      const auto* found = sqs_expect<Depth>(call, answer);
+      if (!found) return;
+      // Of the delayed messages of all queues, those that are due first.
+      call.ask(Scan{std::string(kLaterTable), "", "", kDrainBatch},
+               [&call, in, queue, depth = *found](Answer&& later) {
+                 const auto* rows = sqs_expect<Rows>(call, later);
+                 if (!rows) return;
+                 const auto delayed = std::ranges::count(rows->rows, queue.store, queue_of_later);
+                 reply_attributes(call, in,
+                                  attributes_of(call, queue, depth, static_cast<size_t>(delayed)));
+               });
     });
   });
 }

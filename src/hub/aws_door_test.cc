@@ -107,6 +107,25 @@ TEST(AwsDoor, ALargeObjectIsSentOnlyAsFastAsItIsTaken) {
   EXPECT_FALSE(door.finished(peer));
 }
 
+TEST(AwsDoor, WhoAsksMuchAndTakesNothingIsNotServedOn) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", std::string(100'000, 'x')));
+  door.clogged_at = 150'000;
+  const std::string get = door.request("s3", "GET", "/bucket/key", "");
+  const PeerId peer = door.connect();
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += get;
+  door.say(peer, many);
+  size_t heard = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string some = door.hear(peer);
+    EXPECT_LE(some.size(), 300'000U);
+    heard += some.size();
+  }
+  EXPECT_GT(heard, 2'000'000U);
+}
+
 TEST(AwsDoor, AnObjectThatIsReplacedOrDeletedLeavesNoBytes) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));
@@ -252,6 +271,9 @@ TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
                 R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"late","DelaySeconds":9},)"
                 R"({"Id":"2","MessageBody":"later","DelaySeconds":12},)"
                 R"({"Id":"3","MessageBody":"now"}]})");
+  EXPECT_TRUE(says(
+      door.ask_json("AmazonSQS.GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["All"]})"),
+      R"("ApproximateNumberOfMessagesDelayed":"2")"));
   EXPECT_TRUE(says(door.ask(wait), R"("Body":"now")"));
   const PeerId peer = door.connect();
   door.say(peer, wait);
