@@ -10,11 +10,16 @@ export XDG_STATE_HOME=$work/state
 started=()
 mounted=
 
+# Whether a process is a child of this test: numbers of those that have ended are used again.
+is_mine() { grep -qs "^PPid:[[:space:]]*$$\$" "/proc/$1/status"; }
+
 clean_up() {
   local code=$?
-  if [ "$code" != 0 ] && [ "$code" != 77 ]; then tail -n 40 ./*.log >&2 2>/dev/null || true; fi
+  if [ "$code" != 0 ] && [ "$code" != 77 ]; then
+    tail -n 40 ./*.log ./*.err >&2 2>/dev/null || true
+  fi
   for pid in ${started[@]+"${started[@]}"}; do
-    kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
+    is_mine "$pid" && kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
   done
   # What those have started, and the tasks of workers that were killed.
   for pid in $(grep -lzs "=$work/" /proc/[0-9]*/environ | cut -d / -f 3); do
