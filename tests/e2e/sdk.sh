@@ -18,8 +18,9 @@ done
 
 # An asan library wants its runtime first.
 sanitize=
-if ldd "$library" | grep -q libasan; then sanitize=-fsanitize=address,undefined; fi
-if ldd "$library" | grep -q libtsan; then sanitize=-fsanitize=thread; fi
+ldd "$library" >needs
+if grep -q libasan needs; then sanitize=-fsanitize=address,undefined; fi
+if grep -q libtsan needs; then sanitize=-fsanitize=thread; fi
 cmake -S "$here/../../examples/monte_carlo" -B example -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_FLAGS="-O1 $sanitize" >example.log || fail "$(tail -5 example.log)"
 cmake --build example >>example.log 2>&1 || fail "$(grep -m5 error example.log)"
