@@ -4,6 +4,7 @@
 
 #include "aws/decimal.h"
 #include "aws/digest.h"
+#include "aws/uri.h"
 #include "base/names.h"
 #include "store/store.h"
 
@@ -24,20 +25,7 @@ std::string sortable_bytes(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> from_sortable(std::string_view text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '"' && text[i] != '~') {
-      bytes += text[i];
-      continue;
-    }
-    const std::optional<std::string> byte = from_hex(text.substr(i + 1, 2));
-    if (!byte || byte->size() != 1) return std::nullopt;
-    bytes += *byte;
-    i += 2;
-  }
-  return bytes;
-}
+std::optional<std::string> from_sortable(std::string_view text) { return hex_decode(text, "\"~"); }
 
 // A negative number has its digits and exponent turned around, and an end that sorts last.
 std::optional<std::string> sortable_number(std::string_view text) {

@@ -30,10 +30,12 @@ std::string percent_encode(std::string_view bytes, bool keep_slash) {
   return text;
 }
 
-std::optional<std::string> percent_decode(std::string_view text) {
+std::optional<std::string> percent_decode(std::string_view text) { return hex_decode(text, "%"); }
+
+std::optional<std::string> hex_decode(std::string_view text, std::string_view marks) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
+    if (marks.find(text[i]) == std::string_view::npos) {
       bytes += text[i];
       continue;
     }

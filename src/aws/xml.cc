@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "aws/digest.h"
+#include "base/xml.h"
 
 namespace dunlin::aws {
 namespace {
@@ -17,24 +18,6 @@ struct Entity {
 };
 constexpr std::array<Entity, 5> kEntities = {
     {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}}};
-
-void append_escaped(std::string_view text, std::string& out) {
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\r') {
-      out += "&#13;";
-    } else {
-      out += c;
-    }
-  }
-}
 
 void append_utf8(uint32_t point, std::string& out) {
   const auto add = [&](uint32_t byte) { out += static_cast<char>(byte); };
@@ -88,7 +71,7 @@ Xml& Xml::close(std::string_view name) {
 
 Xml& Xml::leaf(std::string_view name, std::string_view text) {
   open(name);
-  append_escaped(text, text_);
+  append_xml(text, text_);
   return close(name);
 }
 

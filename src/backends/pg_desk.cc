@@ -1,7 +1,7 @@
 #include "backends/pg_desk.h"
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -32,10 +32,7 @@ class PgDesk final : public Desk {
   PgDesk(PgAddress address, const Clock& clock)
       : clock_(clock), engine_(std::move(address), clock), thread_([this] { run(); }) {}
   ~PgDesk() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
+    ending_ = true;
     inbox_.put({});
     thread_.join();
   }
@@ -52,19 +49,14 @@ class PgDesk final : public Desk {
   }
 
  private:
-  bool ending() {
-    const std::lock_guard lock(mutex_);
-    return ending_;
-  }
-
   void run() {
     while (true) {
       for (Posted& posted : inbox_.take()) {
-        if (ending()) return;
+        if (ending_) return;
         carry_out(std::move(posted));
       }
       look_at_parked();
-      if (ending()) return;
+      if (ending_) return;
       Instant wake = clock_.now() + kLookMax;
       for (const Parked& parked : parked_) wake = std::min({wake, parked.until, parked.look});
       const int bells = parked_.empty() ? -1 : engine_.link().descriptor();
@@ -114,8 +106,7 @@ class PgDesk final : public Desk {
   std::vector<Parked> parked_;  // Of the thread.
   Box<Posted> inbox_;
   Box<NumberedAnswer> answers_;
-  std::mutex mutex_;
-  bool ending_ = false;
+  std::atomic<bool> ending_ = false;
   std::thread thread_;  // Last: it uses the others.
 };
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "base/xml.h"
+
 namespace dunlin::bench {
 namespace {
 
@@ -21,17 +23,7 @@ constexpr std::array<const char*, 7> kColours = {"#0072b2", "#d55e00", "#009e73"
 
 std::string escaped(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
+  append_xml(text, out);
   return out;
 }
 

@@ -38,7 +38,8 @@ Result<std::optional<Millis>> PgEngine::watch(const std::string& queue, Instant 
 
 Result<bool> PgEngine::rang(const std::string& queue) {
   rung_.merge(TRY(link_.take_bells()));
-  return rung_.erase(bells_[queue]) > 0;
+  const auto bell = bells_.find(queue);
+  return bell != bells_.end() && rung_.erase(bell->second) > 0;
 }
 
 Answer insist(PgEngine& engine, const Request& request, Instant deadline, const Clock& clock) {

@@ -277,9 +277,16 @@ Result<Found> look(PgLink& link, Instant deadline) {
       "(select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace "
       " where n.nspname = $1::text), "
       "(select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace "
-      " where n.nspname = $1::text and c.relname = 'meta')";
+      " where n.nspname = $1::text and c.relname = 'meta'), "
+      "(select bool_and(has_schema_privilege(oid, 'usage')) from pg_namespace "
+      " where nspname = $1::text)::int::bigint";
   const PgRows rows = TRY(link.run(kLook, PgParams().text(link.address().schema), deadline));
   Found found{.schema = rows.number(0, 0) > 0, .empty = rows.number(0, 1) == 0};
+  if (found.schema && rows.number(0, 3) == 0) {
+    return Error{Code::denied, fmt::format("the user of the URL may not use the schema {}: let its "
+                                           "owner grant it, or use the owner's name",
+                                           link.address().schema)};
+  }
   if (rows.number(0, 2) == 0) return found;
   static constexpr const char* kVersion = "select max(version)::bigint from meta";
   const PgRows version = TRY(link.run(kVersion, {}, deadline));

@@ -165,7 +165,6 @@ TEST_P(StoreContract, ACommitThatArrivesTwiceIsAppliedOnce) {
 
 // That a row is not there is compared like any version, also against who makes it at this moment.
 TEST_P(StoreContract, OfTwoThatForbidEachOtherAtMostOneIsWritten) {
-  if (!subject->atomic()) GTEST_SKIP() << "its commits are not atomic";
   std::vector<std::unique_ptr<Store>> writers(2);
   for (auto& writer : writers) writer = subject->connect();
   for (int round = 0; round < 20; ++round) {

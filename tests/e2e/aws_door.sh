@@ -2,14 +2,14 @@
 # and a kill -9 in between.
 . "$(dirname "$0")/lib.sh"
 
-command -v npm >/dev/null || skip "there is no npm: install nodejs and npm"
+command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
 sdk=$BUILD/aws_sdk
 source=$here/../aws_sdk
 if ! cmp -s "$source/package-lock.json" "$sdk/installed"; then
   mkdir -p "$sdk"
   cp "$source/package.json" "$source/package-lock.json" "$sdk"
   (cd "$sdk" && npm ci --no-audit --no-fund >npm.log 2>&1) ||
-    skip "npm cannot install the SDK: $(tail -n 3 "$sdk/npm.log")"
+    fail "npm cannot install the SDK: $(tail -n 3 "$sdk/npm.log")"
   cp "$sdk/package-lock.json" "$sdk/installed"
 fi
 cp "$source/door.mjs" "$sdk"

@@ -47,7 +47,8 @@ expect 2 "$DUNLIN" worker --allow-root --at "$pg_url"
 says "$err" "newer Dunlin"
 sql 'update dunlin.meta set version = 1'
 sql "create role guest login password 'guest'"
-expect 2 "$DUNLIN" store info --at "${pg_url/dunlin:secret/guest:guest}"
+expect 4 "$DUNLIN" store info --at "${pg_url/dunlin:secret/guest:guest}"
+says "$err" "may not use the schema dunlin"
 
 # Two schemas are two stores; destroying one leaves the other alone.
 expect 0 "$DUNLIN" store init --at "$pg_url#lab"
