@@ -6,9 +6,9 @@ packages=(
   g++ cmake ninja-build ccache mold python3
   libboost1.81-dev libssl-dev libprotobuf-dev protobuf-compiler libabsl-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
-  libpq-dev
+  libpq-dev libcurl4-openssl-dev librabbitmq-dev
 )
-test_packages=(clang-format-14 jq openssl procps postgresql-15)
+test_packages=(clang-format-14 jq openssl procps postgresql-15 rabbitmq-server)
 long_packages=(patroni etcd-server etcd-client python3-etcd python3-psycopg2 curl)
 # For AWS's SDK. Where Node comes from elsewhere it has its own npm, which Debian's would replace.
 command -v npm >/dev/null || test_packages+=(nodejs npm)

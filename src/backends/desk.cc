@@ -3,7 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <utility>
 
-#include "backends/lane.h"
+#include "base/lane.h"
 #include "base/env_posix.h"
 #include "net/socket.h"
 

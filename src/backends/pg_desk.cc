@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "backends/lane.h"
+#include "base/lane.h"
 #include "net/socket.h"
 #include "postgres/pg_store.h"
 

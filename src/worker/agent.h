@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/desk.h"
-#include "backends/lane.h"
+#include "base/lane.h"
 #include "base/env.h"
 #include "worker/slots.h"
 #include "worker/worker.h"
