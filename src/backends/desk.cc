@@ -1,10 +1,11 @@
 #include "backends/desk.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <mutex>
 #include <utility>
 
-#include "base/lane.h"
 #include "base/env_posix.h"
+#include "base/lane.h"
 #include "net/socket.h"
 
 namespace dunlin {
@@ -39,34 +40,91 @@ class HubDesk final : public Desk {
   std::vector<NumberedAnswer> refused_;
 };
 
+// A store in a thread of its own, which also makes it.
+class StoreLane {
+ public:
+  explicit StoreLane(const Connect& connect) : connect_(connect) {}
+  StoreLane(const StoreLane&) = delete;
+  StoreLane& operator=(const StoreLane&) = delete;
+
+  // What is under way must not take long any more.
+  ~StoreLane() {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    if (store_ != nullptr) store_->stop();
+  }
+
+  void post(uint64_t id, Request&& request, Box<NumberedAnswer>& answers) {
+    lane_.post([this, id, &answers, request = std::move(request)] {
+      const Result<void> there = make();
+      answers.put({id, there.ok() ? store_->ask(Request(request)) : Answer(there.error())});
+    });
+  }
+
+ private:
+  Result<void> make() {
+    if (store_ != nullptr) return {};
+    auto made = TRY(connect_());
+    const std::lock_guard lock(mutex_);
+    store_ = std::move(made);
+    if (ending_) store_->stop();
+    return {};
+  }
+
+  const Connect& connect_;
+  std::mutex mutex_;
+  bool ending_ = false;
+  std::unique_ptr<CallStore> store_;
+  Lane lane_;  // Last: it uses the others.
+};
+
 class LaneDesk final : public Desk {
  public:
-  LaneDesk(std::unique_ptr<CallStore> quick, std::unique_ptr<CallStore> patient)
-      : quick_(std::move(quick)), patient_(std::move(patient)) {}
+  explicit LaneDesk(Connect connect) : connect_(std::move(connect)) {}
 
   void post(uint64_t id, Request&& request) override {
     const Pull* pull = std::get_if<Pull>(&request);
-    const bool waits = pull != nullptr && pull->wait > Millis(0);
-    CallStore& store = waits ? *patient_ : *quick_;
-    (waits ? patient_lane_ : quick_lane_).post([this, id, &store, request = std::move(request)] {
-      // A lane that ends must not wait for long.
-      answers_.put({id, store.ask(Request(request))});
-    });
+    if (pull == nullptr || pull->wait == Millis(0)) {
+      return quick_.post(id, std::move(request), answers_);
+    }
+    // Each pull that waits has a lane for itself, as long as there are any.
+    if (free_.empty() && patient_.size() < kPatientMax) {
+      free_.push_back(patient_.size());
+      patient_.push_back(std::make_unique<StoreLane>(connect_));
+    }
+    size_t lane = id % patient_.size();
+    if (!free_.empty()) {
+      lane = free_.back();
+      free_.pop_back();
+      waiting_[id] = lane;
+    }
+    patient_[lane]->post(id, std::move(request), answers_);
   }
 
   std::vector<NumberedAnswer> gather(Instant until, int also) override {
     std::vector<NumberedAnswer> answers = answers_.take();
-    if (!answers.empty()) return answers;
-    wait_until(until, posix_clock(), also, answers_.descriptor());
-    return answers_.take();
+    if (answers.empty()) {
+      wait_until(until, posix_clock(), also, answers_.descriptor());
+      answers = answers_.take();
+    }
+    for (const NumberedAnswer& answer : answers) {
+      const auto lane = waiting_.find(answer.id);
+      if (lane == waiting_.end()) continue;
+      free_.push_back(lane->second);
+      waiting_.erase(lane);
+    }
+    return answers;
   }
 
  private:
-  std::unique_ptr<CallStore> quick_;
-  std::unique_ptr<CallStore> patient_;
+  static constexpr size_t kPatientMax = 32;
+
+  Connect connect_;
   Box<NumberedAnswer> answers_;
-  Lane quick_lane_;
-  Lane patient_lane_;
+  absl::flat_hash_map<uint64_t, size_t> waiting_;  // Lanes by request.
+  std::vector<size_t> free_;                       // Lanes.
+  std::vector<std::unique_ptr<StoreLane>> patient_;
+  StoreLane quick_{connect_};
 };
 
 }  // namespace
@@ -75,10 +133,8 @@ std::unique_ptr<Desk> hub_desk(std::unique_ptr<HubStore> store) {
   return std::make_unique<HubDesk>(std::move(store));
 }
 
-Result<std::unique_ptr<Desk>> lane_desk(const Connect& connect) {
-  auto quick = TRY(connect());
-  auto patient = TRY(connect());
-  return std::unique_ptr<Desk>(std::make_unique<LaneDesk>(std::move(quick), std::move(patient)));
+std::unique_ptr<Desk> lane_desk(Connect connect) {
+  return std::make_unique<LaneDesk>(std::move(connect));
 }
 
 }  // namespace dunlin

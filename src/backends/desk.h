@@ -30,8 +30,9 @@ class Desk {
 // Over one connection to a hub.
 std::unique_ptr<Desk> hub_desk(std::unique_ptr<HubStore> store);
 
-// Over stores that block, each in a thread of its own: pulls that wait in one, the rest in another.
+// Over stores that block, each in a thread of its own: every pull that waits in one, the rest in
+// another, in their order.
 using Connect = std::function<Result<std::unique_ptr<CallStore>>()>;
-Result<std::unique_ptr<Desk>> lane_desk(const Connect& connect);
+std::unique_ptr<Desk> lane_desk(Connect connect);
 
 }  // namespace dunlin

@@ -121,7 +121,7 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
     return Result<std::unique_ptr<CallStore>>(std::move(next));
   };
   Doors doors;
-  doors.desk = TRY(lane_desk(connect));
+  doors.desk = lane_desk(connect);
   doors.connect = std::move(connect);
   return doors;
 }

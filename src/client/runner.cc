@@ -42,7 +42,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
     std::unique_ptr<CallStore> another = store.connect();
     return another;
   };
-  std::unique_ptr<Desk> desk = TRY(lane_desk(agent.connect));
+  std::unique_ptr<Desk> desk = lane_desk(agent.connect);
   runner->agent_ = TRY(Agent::start(std::move(agent), std::move(desk)));
   return runner;
 }

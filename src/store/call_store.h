@@ -30,6 +30,9 @@ class CallStore : public Store {
   // Any request, checked first.
   Answer ask(Request&& request);
 
+  // From any thread: a pull that waits returns soon, where that can be.
+  virtual void stop() {}
+
  protected:
   // Carries out one request. Repeats it while the answer is unknown, as long as that makes sense;
   // then says `unavailable`. REQUIRES: validate(request).ok()

@@ -37,6 +37,12 @@ class StoreSubject {
   // Whether connections may be used by one thread each, and a waiting pull sees what others push.
   virtual bool waits() const { return false; }
 
+  // Whether messages come oldest first.
+  virtual bool ordered() const { return true; }
+
+  // Whether a blob travels as BlobParts.
+  virtual bool blob_parts() const { return true; }
+
   // Whether a commit group is applied as a whole or not at all.
   virtual bool atomic() const { return true; }
 };

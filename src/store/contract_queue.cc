@@ -37,6 +37,7 @@ TEST_P(StoreContract, AQueueThatWasNeverUsedIsEmpty) {
 }
 
 TEST_P(StoreContract, MessagesComeOldestFirstAndAtMostAsManyAsAsked) {
+  if (!subject->ordered()) GTEST_SKIP() << "it keeps no order";
   push_ids(*store, name, {"d", "b"});
   push_ids(*store, name, {"c", "a"});
   EXPECT_EQ(ids(pull(*store, name, 3)), (Strings{"d", "b", "c"}));
@@ -75,8 +76,11 @@ TEST_P(StoreContract, AMessageIsSeenByEveryConnectionAndHandedToOne) {
   const std::unique_ptr<Store> other = subject->connect();
   push_ids(*store, name, {"a", "b"});
   EXPECT_EQ(depth(*other, name), (Depth{.ready = 2, .leased = 0}));
-  EXPECT_EQ(ids(pull(*other, name, 1)), (Strings{"a"}));
-  EXPECT_EQ(ids(pull(*store, name)), (Strings{"b"}));
+  Strings all = ids(pull(*other, name, 1));
+  EXPECT_EQ(all.size(), 1U);
+  std::ranges::move(ids(pull(*store, name)), std::back_inserter(all));
+  if (!subject->ordered()) std::ranges::sort(all);
+  EXPECT_EQ(all, (Strings{"a", "b"}));
   EXPECT_TRUE(pull(*other, name).empty());
 }
 
@@ -120,6 +124,7 @@ TEST_P(StoreContract, EachDeliveryCountsOneAttempt) {
 }
 
 TEST_P(StoreContract, AnExpiredMessageReturnsToItsPlace) {
+  if (!subject->ordered()) GTEST_SKIP() << "it keeps no order";
   push_ids(*store, name, {"a", "b", "c", "d"});
   const std::vector<Delivery> held = pull(*store, name, 3, subject->hold());
   EXPECT_EQ(finish(*store, name, {held.at(1).lease}), "ok");
@@ -132,15 +137,18 @@ TEST_P(StoreContract, AGivenBackMessageIsReadyAtOnceInItsPlace) {
   const std::vector<Lease> held = leases(pull(*store, name, 2));
   EXPECT_TRUE(must(store->queue().renew(name, held, Millis(0))).empty());
   EXPECT_EQ(depth(*store, name), (Depth{.ready = 3, .leased = 0}));
-  EXPECT_EQ(ids(pull(*subject->connect(), name)), (Strings{"a", "b", "c"}));
+  Strings all = ids(pull(*subject->connect(), name));
+  if (!subject->ordered()) std::ranges::sort(all);
+  EXPECT_EQ(all, (Strings{"a", "b", "c"}));
 }
 
 TEST_P(StoreContract, ALeaseThatEndedHoldsUntilTheMessageIsHandedOn) {
   push_ids(*store, name, {"a", "b", "c"});
-  const std::vector<Delivery> held = pull(*store, name, 3, subject->hold());
+  std::vector<Lease> held = leases(pull(*store, name, 3, subject->hold()));
+  std::ranges::sort(held, {}, &Lease::id);
   subject->wait(subject->hold());
-  EXPECT_EQ(finish(*store, name, {held.at(0).lease}), "ok");
-  EXPECT_TRUE(must(store->queue().renew(name, {&held.at(1).lease, 1}, kLong)).empty());
+  EXPECT_EQ(finish(*store, name, {held.at(0)}), "ok");
+  EXPECT_TRUE(must(store->queue().renew(name, {&held.at(1), 1}, kLong)).empty());
   EXPECT_EQ(ids(pull(*store, name)), (Strings{"c"}));
 }
 
@@ -184,7 +192,9 @@ TEST_P(StoreContract, AStaleLeaseFinishesNothing) {
 
 TEST_P(StoreContract, RenewReturnsTheLeasesThatAreLost) {
   push_ids(*store, name, {"stale", "finished", "held"});
-  const std::vector<Lease> old = leases(pull(*store, name, 3));
+  std::vector<Lease> old = leases(pull(*store, name, 3));
+  std::ranges::sort(old, std::greater<>(), &Lease::id);
+  std::swap(old.at(1), old.at(2));
   EXPECT_EQ(finish(*store, name, {old.at(1)}), "ok");
   EXPECT_TRUE(must(store->queue().renew(name, {old.data(), 1}, Millis(0))).empty());
   const Lease current = pull_one(*store, name).lease;
@@ -284,18 +294,24 @@ TEST_P(StoreContract, ManyHoldersShareOutAQueueWithoutOverlap) {
 
 TEST_P(StoreContract, BodiesMayHoldAnyBytesOrNone) {
   push(*store, name, {{"all", all_bytes()}, {"none", ""}});
-  const std::vector<Delivery> pulled = pull(*store, name);
-  EXPECT_EQ(pulled.at(0).body, all_bytes());
-  EXPECT_EQ(pulled.at(1).body, "");
+  for (const Delivery& delivery : pull(*store, name)) {
+    EXPECT_EQ(delivery.body, delivery.lease.id == "all" ? all_bytes() : "");
+  }
+  EXPECT_EQ(depth(*store, name), (Depth{.ready = 0, .leased = 2}));
 }
 
 TEST_P(StoreContract, LargeBatchesOfMessagesKeepTheirOrder) {
   for (const size_t count : {size_t{1'000}, kBatchMax}) {
     const std::string queue = fmt::format("{}-{}", name, count);
     push(*store, queue, messages(count));
-    const std::vector<Delivery> pulled = pull(*store, queue, count);
+    std::vector<Delivery> pulled = pull(*store, queue, count);
+    while (!subject->ordered() && pulled.size() < count) {  // Then it may give fewer at once.
+      std::vector<Delivery> more = pull(*store, queue, count);
+      ASSERT_FALSE(more.empty());
+      std::ranges::move(more, std::back_inserter(pulled));
+    }
     ASSERT_EQ(pulled.size(), count);
-    EXPECT_TRUE(std::ranges::is_sorted(ids(pulled)));
+    EXPECT_TRUE(!subject->ordered() || std::ranges::is_sorted(ids(pulled)));
     EXPECT_TRUE(must(store->queue().renew(queue, leases(pulled), kLong)).empty());
     EXPECT_EQ(finish(*store, queue, leases(pulled)), "ok");
     EXPECT_EQ(depth(*store, queue), Depth{});
@@ -311,6 +327,7 @@ TEST_P(StoreContract, APullGivesNoMoreBytesThanFitIntoAnAnswer) {
     EXPECT_LE(pulled.size() * kValueMax, kBatchBytesMax);
     std::ranges::move(ids(pulled), std::back_inserter(all));
   }
+  if (!subject->ordered()) std::ranges::sort(all);
   EXPECT_EQ(all.size(), 40U);
   EXPECT_TRUE(std::ranges::is_sorted(all));
 }

@@ -1,0 +1,416 @@
+#include "mixed/mixed_store.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "net/socket.h"
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kHeldMax = 100'000;  // Messages to remember. Others are read when needed.
+constexpr size_t kScanRows = 1000;
+constexpr Millis kLookEvery = Millis(5000);  // Without a hint, in case one was lost.
+constexpr Millis kLookFailing = Millis(1000);
+constexpr int kTries = 4;
+
+size_t bytes_of(const std::vector<Delivery>& deliveries) {
+  size_t bytes = 0;
+  for (const Delivery& delivery : deliveries) bytes += delivery.body.size() + kIdMax;
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<SeenMessage> MixedShared::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(key);
+  if (found == held_.end()) return std::nullopt;
+  return found->second;
+}
+
+void MixedShared::saw(const std::string& key, SeenMessage message) {
+  const std::lock_guard lock(mutex_);
+  if (held_.size() >= kHeldMax) held_.clear();
+  held_[key] = std::move(message);
+}
+
+void MixedShared::forget(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  held_.erase(key);
+}
+
+Instant MixedShared::next_look(const std::string& queue) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = looks_.find(queue);
+  return found == looks_.end() ? Instant::min() : found->second;
+}
+
+void MixedShared::looked(const std::string& queue, Instant next) {
+  const std::lock_guard lock(mutex_);
+  if (looks_.size() >= kHeldMax) looks_.clear();
+  looks_[queue] = next;
+}
+
+MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
+    : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
+
+void MixedStore::stop() {
+  stopped_ = true;
+  parts_.hints->stop();
+}
+
+Answer MixedStore::call(Request&& request) {
+  if (auto* commit = std::get_if<Commit>(&request)) return on(std::move(*commit));
+  if (const auto* pull = std::get_if<Pull>(&request)) return on(*pull);
+  if (const auto* renew = std::get_if<Renew>(&request)) return on(*renew);
+  if (const auto* ask = std::get_if<AskDepth>(&request)) return on(*ask);
+  if (const auto* get = std::get_if<BlobGet>(&request)) {
+    auto bytes = blobs().get(get->name, get->offset, get->max);
+    if (!bytes.ok()) return bytes.error();
+    return Bytes{std::move(bytes).value()};
+  }
+  if (const auto* erase = std::get_if<BlobErase>(&request)) {
+    const auto erased = blobs().erase(erase->name);
+    return erased.ok() ? Answer(Done{}) : erased.error();
+  }
+  if (const auto* list = std::get_if<BlobList>(&request)) {
+    auto names = blobs().list(list->prefix, list->after, list->max);
+    if (!names.ok()) return names.error();
+    return BlobNames{std::move(names).value()};
+  }
+  if (const auto* get = std::get_if<Get>(&request); get && is_own_table(get->table)) {
+    return own_table(get->table);
+  }
+  if (const auto* scan = std::get_if<Scan>(&request); scan && is_own_table(scan->table)) {
+    return own_table(scan->table);
+  }
+  if (std::holds_alternative<Get>(request) || std::holds_alternative<Scan>(request)) {
+    return parts_.table->ask(std::move(request));
+  }
+  if (std::holds_alternative<AskInfo>(request)) return info_of_all();
+  return Error{Code::unsupported, "a blob is written as a whole here"};
+}
+
+// Pulls.
+
+// Who does not want to wait wants all there is now.
+Answer MixedStore::pull_now(const Pull& pull) {
+  std::vector<Delivery> found = TRY(take_hinted(pull, Millis(0)));
+  Pull rest = pull;
+  rest.max = std::min<size_t>(pull.max, parts_.writes_max) - found.size();
+  if (rest.max > 0) std::ranges::move(TRY(look(rest, bytes_of(found))), std::back_inserter(found));
+  return Deliveries{std::move(found)};
+}
+
+Answer MixedStore::on(const Pull& pull) {
+  if (pull.wait == Millis(0)) return pull_now(pull);
+  const Instant until = clock_.now() + pull.wait;
+  while (true) {
+    if (clock_.now() >= parts_.shared->next_look(pull.queue)) {
+      std::vector<Delivery> found = TRY(look(pull, 0));
+      if (!found.empty()) return Deliveries{std::move(found)};
+    }
+    const Instant wake = std::min(until, parts_.shared->next_look(pull.queue));
+    const Millis wait = std::max(wake - clock_.now(), Millis(0));
+    std::vector<Delivery> found = TRY(take_hinted(pull, wait));
+    if (!found.empty() || clock_.now() >= until || stopped_) return Deliveries{std::move(found)};
+  }
+}
+
+Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis wait) {
+  const size_t max = std::min<size_t>(pull.max, parts_.writes_max);
+  auto received = parts_.hints->receive(pull.queue, max, wait);
+  if (!received.ok()) {
+    // The rows are looked through more often instead.
+    const Instant next = clock_.now() + std::min(wait, kLookFailing);
+    parts_.shared->looked(pull.queue, next);
+    if (!stopped_) wait_until(next, clock_);
+    return std::vector<Delivery>();
+  }
+  Candidates named;
+  std::vector<std::string> receipts;
+  for (const Hint& hint : received.value()) {
+    receipts.push_back(hint.receipt);
+    std::optional<HintText> text = decode_hint(hint.bytes);
+    const auto same = [&](const Candidate& other) { return other.id == text->id; };
+    if (!text || std::ranges::any_of(named, same)) continue;
+    Candidate candidate{
+        .id = std::move(text->id), .seen = {.version = text->version, .row = {}}, .body = {}};
+    MessageRow& row = candidate.seen.row;
+    row.attempt = text->attempt;
+    row.size = text->size;
+    if (row.apart()) {
+      candidate.body = std::move(text->body);
+    } else if (text->body) {
+      row.body = std::move(*text->body);
+    } else {
+      continue;  // Nobody sends such.
+    }
+    named.push_back(std::move(candidate));
+  }
+  auto taken = take(pull, std::move(named), 0);
+  // What could not be taken now is found in the rows, or held by somebody.
+  if (taken.ok() && !receipts.empty()) (void)parts_.hints->settle(pull.queue, receipts);
+  return taken;
+}
+
+Result<std::vector<Delivery>> MixedStore::look(const Pull& pull, size_t bytes) {
+  const size_t max = std::min<size_t>(pull.max, parts_.writes_max);
+  const WallTime now = clock_.wall();
+  Instant next = clock_.now() + kLookEvery * 3 / 4 +
+                 Millis(random_.below(static_cast<uint64_t>(kLookEvery.count() / 2)));
+  Candidates ready;
+  TRY(each_message(pull.queue + "/", [&](Row&& row, MessageRow&& message) {
+    if (!message.ready(now)) {
+      const Millis left = WallTime(Millis(message.until_ms)) - now;
+      next = std::min(next, clock_.now() + left + Millis(1));
+      return true;
+    }
+    ready.push_back({std::string(id_of(row.key)), {row.version, std::move(message)}, {}});
+    return ready.size() < 4 * max;
+  }));
+  parts_.shared->looked(pull.queue, next);
+  // Many may look at once: each takes others.
+  for (size_t i = 0; ready.size() > max && i < max; ++i) {
+    std::swap(ready[i], ready[i + random_.below(ready.size() - i)]);
+  }
+  return take(pull, std::move(ready), bytes);
+}
+
+Result<std::vector<Delivery>> MixedStore::take(const Pull& pull, Candidates&& candidates,
+                                               size_t bytes) {
+  const size_t already = bytes;
+  size_t count = 0;
+  while (count < std::min<size_t>({candidates.size(), pull.max, parts_.writes_max})) {
+    bytes += candidates[count].seen.row.size + kIdMax;
+    if (bytes > kBatchBytesMax && (count > 0 || already > 0)) break;
+    ++count;
+  }
+  candidates.erase(candidates.begin() + static_cast<ptrdiff_t>(count), candidates.end());
+  for (int tries = 0; tries < kTries && !candidates.empty(); ++tries) {
+    if (TRY(lease(pull, candidates))) return deliver(pull, std::move(candidates));
+    // Somebody was quicker with one of them, at least.
+    TRY(keep_ready(pull.queue, candidates));
+    if (tries == kTries / 2 && candidates.size() > 1)
+      candidates.erase(candidates.begin() + 1, candidates.end());
+  }
+  return std::vector<Delivery>();
+}
+
+// Whether all of them are ours now.
+Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
+  const uint64_t token = std::max<uint64_t>(random_.next() >> 1U, 1);
+  const int64_t until = (clock_.wall() + pull.hold).time_since_epoch().count();
+  std::vector<Write> writes;
+  for (Candidate& candidate : candidates) {
+    MessageRow& row = candidate.seen.row;
+    row.token = token;
+    row.attempt += 1;
+    row.until_ms = until;
+    writes.push_back(Put{std::string(kMessageRows), message_key(pull.queue, candidate.id),
+                         encode(row), candidate.seen.version});
+  }
+  const auto version = write_rows(std::move(writes));
+  if (!version.ok() && version.error().code == Code::conflict) return false;
+  if (!version.ok()) return version.error();
+  for (Candidate& candidate : candidates) {
+    candidate.seen.version = version.value();
+    parts_.shared->saw(message_key(pull.queue, candidate.id), candidate.seen);
+  }
+  return true;
+}
+
+// Reads the candidates again, and drops those that cannot be had.
+Result<void> MixedStore::keep_ready(const std::string& queue, Candidates& candidates) {
+  std::vector<std::string> keys;
+  for (const Candidate& candidate : candidates) keys.push_back(message_key(queue, candidate.id));
+  std::vector<SeenMessage> seen = TRY(read_messages(keys));
+  Candidates ready;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].version == 0 || !seen[i].row.ready(clock_.wall())) continue;
+    // A body never changes as long as its message is there; but this may be another message.
+    ready.push_back({std::move(candidates[i].id), std::move(seen[i]), {}});
+  }
+  candidates = std::move(ready);
+  return {};
+}
+
+Result<std::vector<Delivery>> MixedStore::deliver(const Pull& pull, Candidates&& taken) {
+  std::vector<std::string> keys;
+  for (const Candidate& candidate : taken) {
+    if (candidate.seen.row.apart() && !candidate.body) {
+      keys.push_back(message_key(pull.queue, candidate.id));
+    }
+  }
+  std::map<std::string, std::string> bodies;
+  if (!keys.empty()) {
+    for (Row& row : TRY(parts_.table->table().get(kBodyRows, keys))) {
+      if (row.version != 0) bodies[row.key] = std::move(row.value);
+    }
+  }
+  std::vector<Delivery> deliveries;
+  for (Candidate& candidate : taken) {
+    const MessageRow& row = candidate.seen.row;
+    std::string body = row.body;
+    if (candidate.body) {
+      body = std::move(*candidate.body);
+    } else if (row.apart()) {
+      const auto found = bodies.find(message_key(pull.queue, candidate.id));
+      if (found == bodies.end()) continue;  // Finished in between, by who held it before us.
+      body = std::move(found->second);
+    }
+    deliveries.push_back({{std::move(candidate.id), row.token}, std::move(body), row.attempt});
+  }
+  return deliveries;
+}
+
+Answer MixedStore::on(const Renew& renew) {
+  Lost lost;
+  for (size_t first = 0; first < renew.leases.size(); first += parts_.writes_max) {
+    const size_t count = std::min(parts_.writes_max, renew.leases.size() - first);
+    TRY(renew_some(renew, std::span(renew.leases).subspan(first, count), lost));
+  }
+  return lost;
+}
+
+Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> leases, Lost& lost) {
+  const int64_t until =
+      renew.hold == Millis(0) ? 0 : (clock_.wall() + renew.hold).time_since_epoch().count();
+  std::vector<std::string> keys;
+  for (const Lease& lease : leases) keys.push_back(message_key(renew.queue, lease.id));
+  for (int tries = 0; tries < kTries; ++tries) {
+    std::vector<SeenMessage> seen = TRY(tries == 0 ? recall(keys) : read_messages(keys));
+    std::vector<Write> writes;
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (seen[i].version == 0 || !seen[i].row.held_by(leases[i])) continue;
+      if (std::ranges::find(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(i), keys[i]) !=
+          keys.begin() + static_cast<ptrdiff_t>(i)) {
+        continue;  // Named twice.
+      }
+      kept.push_back(i);
+      seen[i].row.until_ms = until;
+      writes.push_back(
+          Put{std::string(kMessageRows), keys[i], encode(seen[i].row), seen[i].version});
+    }
+    // What is remembered may be old: only a look says that a lease is lost.
+    if (tries == 0 && kept.size() < keys.size()) continue;
+    const auto version = writes.empty() ? Result<uint64_t>(0) : write_rows(std::move(writes));
+    if (!version.ok() && version.error().code == Code::conflict) continue;
+    TRY(version);
+    for (const size_t i : kept) {
+      seen[i].version = version.value();
+      parts_.shared->saw(keys[i], seen[i]);
+      if (until == 0) hint_at(renew.queue, leases[i].id, seen[i], nullptr);
+    }
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const bool same = seen[i].version != 0 && seen[i].row.held_by(leases[i]);
+      if (same) continue;
+      lost.leases.push_back(leases[i]);
+      parts_.shared->forget(keys[i]);
+    }
+    return {};
+  }
+  return Error{Code::unavailable,
+               fmt::format("the leases in queue {} change all the time", renew.queue)};
+}
+
+// What is known of these messages; rows are read if one is not.
+Result<std::vector<SeenMessage>> MixedStore::recall(const std::vector<std::string>& keys) {
+  std::vector<SeenMessage> all;
+  for (const std::string& key : keys) {
+    std::optional<SeenMessage> seen = parts_.shared->find(key);
+    if (!seen) return read_messages(keys);
+    all.push_back(std::move(*seen));
+  }
+  return all;
+}
+
+Result<std::vector<SeenMessage>> MixedStore::read_messages(const std::vector<std::string>& keys) {
+  std::vector<SeenMessage> all;
+  for (Row& row : TRY(parts_.table->table().get(kMessageRows, keys))) {
+    SeenMessage seen;
+    if (row.version != 0) {
+      std::optional<MessageRow> message = decode_message_row(row.value);
+      if (!message) return damaged(row.key);
+      seen = {row.version, std::move(*message)};
+    }
+    all.push_back(std::move(seen));
+  }
+  return all;
+}
+
+Error MixedStore::damaged(std::string_view key) {
+  return {Code::corrupt,
+          fmt::format("the row of message {} in queue {} is damaged", id_of(key), queue_of(key))};
+}
+
+// Calls each(row, message) until it returns false.
+template <typename Each>
+Result<void> MixedStore::each_message(const std::string& prefix, const Each& each) {
+  std::string after;
+  while (true) {
+    std::vector<Row> rows = TRY(parts_.table->table().scan(kMessageRows, prefix, after, kScanRows));
+    if (rows.empty()) return {};
+    after = rows.back().key;
+    for (Row& row : rows) {
+      std::optional<MessageRow> message = decode_message_row(row.value);
+      if (!message) return damaged(row.key);
+      if (!each(std::move(row), std::move(*message))) return {};
+    }
+  }
+}
+
+Answer MixedStore::on(const AskDepth& ask) {
+  Depth depth;
+  const WallTime now = clock_.wall();
+  TRY(each_message(ask.queue + "/", [&](Row&&, MessageRow&& message) {
+    ++(message.ready(now) ? depth.ready : depth.leased);
+    return true;
+  }));
+  return depth;
+}
+
+Answer MixedStore::info_of_all() {
+  Info info = TRY(parts_.table->info());
+  std::erase_if(info.tables, [](const Info::TableInfo& table) { return is_own_table(table.name); });
+  const WallTime now = clock_.wall();
+  TRY(each_message("", [&](Row&& row, MessageRow&& message) {
+    if (info.queues.empty() || info.queues.back().name != queue_of(row.key)) {
+      if (info.queues.size() == kBatchMax) return false;
+      info.queues.push_back({std::string(queue_of(row.key)), {}});
+    }
+    Depth& depth = info.queues.back().depth;
+    ++(message.ready(now) ? depth.ready : depth.leased);
+    return true;
+  }));
+  return info;
+}
+
+Result<uint64_t> MixedStore::write_rows(std::vector<Write> writes, uint64_t nonce) {
+  if (nonce == 0) nonce = std::max<uint64_t>(random_.next(), 1);
+  Answer answer = parts_.table->ask(Commit{nonce, std::move(writes)});
+  if (const auto* error = std::get_if<Error>(&answer)) return *error;
+  const auto* done = std::get_if<Committed>(&answer);
+  if (done == nullptr) return Error{Code::unavailable, "the table gave an odd answer"};
+  return done->version;
+}
+
+void MixedStore::hint_at(const std::string& queue, const std::string& id,
+                         const SeenMessage& message, const std::string* body) {
+  HintText hint{.id = id,
+                .version = message.version,
+                .attempt = message.row.attempt,
+                .size = message.row.size,
+                .body = {}};
+  if (!message.row.apart()) {
+    hint.body = message.row.body;
+  } else if (body != nullptr) {
+    hint.body = *body;
+  }
+  parts_.shared->sender.post(queue, encode_hint(hint, parts_.hints->bytes_max()));
+}
+
+}  // namespace dunlin

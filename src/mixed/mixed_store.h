@@ -1,0 +1,116 @@
+// A store of three engines: rows in one, blobs in another, and messages as rows of the first, with
+// a queue service of others that hints at them.
+//
+// The Table is the truth: a message is a row (mixed/message_row.h), a lease is a change of that
+// row, and a commit that writes rows, pushes and finishes is one commit of rows. So a mixed store
+// promises what its Table promises, whatever the queue service loses, repeats or reorders. Who
+// pulls takes what hints name; and looks through the queue's rows when there are none, when a lease
+// it has seen ends, and now and then.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "mixed/hint_sender.h"
+#include "mixed/hints.h"
+#include "mixed/message_row.h"
+#include "store/call_store.h"
+
+namespace dunlin {
+
+// A message as this process last saw it. It may have changed since: each use compares the version.
+struct SeenMessage {
+  uint64_t version = 0;  // 0: there is none.
+  MessageRow row;
+};
+
+// What all stores of one process on the same engines share.
+class MixedShared {
+ public:
+  explicit MixedShared(ConnectHints connect) : sender(std::move(connect)) {}
+
+  std::optional<SeenMessage> find(const std::string& key) const;
+  void saw(const std::string& key, SeenMessage message);
+  void forget(const std::string& key);
+
+  // When to look through the rows of the queue.
+  Instant next_look(const std::string& queue) const;
+  void looked(const std::string& queue, Instant next);
+
+  HintSender sender;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, SeenMessage> held_;  // By key; those that were handed to us.
+  std::map<std::string, Instant> looks_;     // By queue.
+};
+
+struct MixedParts {
+  std::unique_ptr<CallStore> table;  // Its commits of rows are atomic.
+  std::unique_ptr<Hints> hints;
+  std::shared_ptr<Blobs> blobs;
+  std::shared_ptr<MixedShared> shared;
+  size_t writes_max = kBatchMax;  // Rows in one commit of the table.
+};
+
+class MixedStore final : public CallStore {
+ public:
+  MixedStore(MixedParts parts, const Clock& clock, uint64_t seed);
+
+  Blobs& blobs() override { return *parts_.blobs; }
+  void stop() override;
+
+ protected:
+  Answer call(Request&& request) override;
+
+ private:
+  struct Candidate {
+    std::string id;
+    SeenMessage seen;
+    std::optional<std::string> body;  // If it is known and not in the row.
+  };
+  using Candidates = std::vector<Candidate>;
+  struct Plan;
+
+  Answer on(Commit&& commit);
+  Answer on(const Pull& pull);
+  Answer pull_now(const Pull& pull);
+  Answer on(const Renew& renew);
+  Answer on(const AskDepth& ask);
+  Answer info_of_all();
+
+  // Commits (mixed_commit.cc).
+  Result<Plan> plan(const Commit& commit, bool afresh);
+  Answer commit_halves(Commit&& commit);
+
+  Result<std::vector<Delivery>> take_hinted(const Pull& pull, Millis wait);
+  Result<std::vector<Delivery>> look(const Pull& pull, size_t bytes);
+  Result<std::vector<Delivery>> take(const Pull& pull, Candidates&& candidates, size_t bytes);
+  Result<bool> lease(const Pull& pull, Candidates& candidates);
+  Result<void> keep_ready(const std::string& queue, Candidates& candidates);
+  Result<std::vector<Delivery>> deliver(const Pull& pull, Candidates&& taken);
+  Result<void> renew_some(const Renew& renew, std::span<const Lease> leases, Lost& lost);
+
+  Result<std::vector<SeenMessage>> recall(const std::vector<std::string>& keys);
+  Result<std::vector<SeenMessage>> read_messages(const std::vector<std::string>& keys);
+  template <typename Each>
+  Result<void> each_message(const std::string& prefix, const Each& each);
+  static Error damaged(std::string_view key);
+  Result<uint64_t> write_rows(std::vector<Write> writes, uint64_t nonce = 0);
+  void hint_at(const std::string& queue, const std::string& id, const SeenMessage& message,
+               const std::string* body);
+
+  const Clock& clock_;
+  MixedParts parts_;
+  Random random_;
+  std::atomic<bool> stopped_ = false;
+};
+
+}  // namespace dunlin

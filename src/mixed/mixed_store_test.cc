@@ -1,0 +1,100 @@
+#include "mixed/mixed_store.h"
+
+#include <deque>
+
+#include "sim/clock.h"
+#include "store/contract.h"
+#include "store/memory.h"
+
+namespace dunlin {
+namespace {
+
+// A queue service at its worst: loses, repeats and reorders, by a seed. Waits for nothing.
+class BadService {
+ public:
+  explicit BadService(uint64_t seed) : random_(seed) {}
+
+  void send(const std::string& queue, const std::string& hint) {
+    const std::lock_guard lock(mutex_);
+    std::deque<std::string>& hints = queues_[queue];
+    for (uint64_t copies = random_.below(4); copies > 0; --copies) {
+      hints.insert(hints.begin() + static_cast<ptrdiff_t>(random_.below(hints.size() + 1)), hint);
+    }
+  }
+
+  std::vector<Hint> receive(const std::string& queue, size_t max) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Hint> some;
+    std::deque<std::string>& hints = queues_[queue];
+    while (!hints.empty() && some.size() < max && random_.percent(90)) {
+      some.push_back({hints.front(), "receipt"});
+      if (random_.percent(80)) hints.pop_front();
+    }
+    return some;
+  }
+
+ private:
+  std::mutex mutex_;
+  Random random_;
+  std::map<std::string, std::deque<std::string>> queues_;
+};
+
+class BadHints final : public Hints {
+ public:
+  explicit BadHints(BadService& service) : service_(service) {}
+  size_t bytes_max() const override { return 2000; }
+  Result<void> send(std::string_view queue, std::span<const std::string> hints) override {
+    for (const std::string& hint : hints) service_.send(std::string(queue), hint);
+    return {};
+  }
+  Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis) override {
+    return service_.receive(std::string(queue), max);
+  }
+  Result<void> settle(std::string_view, std::span<const std::string>) override { return {}; }
+  void stop() override {}
+
+ private:
+  BadService& service_;
+};
+
+// Over the memory core, with a bound on the rows of a commit as DynamoDB has.
+template <size_t writes_max>
+class MixedSubject final : public StoreSubject {
+ public:
+  std::unique_ptr<Store> connect() override { return make(); }
+  std::unique_ptr<Store> connect_twice() override { return twice(make()); }
+  void wait(Millis time) override { clock_.advance(time); }
+  bool ordered() const override { return false; }
+  bool blob_parts() const override { return false; }
+
+ private:
+  std::unique_ptr<CallStore> make() {
+    const auto connect = [this]() -> Result<std::unique_ptr<Hints>> {
+      return std::unique_ptr<Hints>(std::make_unique<BadHints>(service_));
+    };
+    auto blobs = std::shared_ptr<Store>(core_store(*core_, clock_, ++connections_));
+    MixedParts parts{.table = core_store(*core_, clock_, ++connections_),
+                     .hints = connect().value(),
+                     .blobs = std::shared_ptr<Blobs>(blobs, &blobs->blobs()),
+                     .shared = std::make_shared<MixedShared>(connect),
+                     .writes_max = writes_max};
+    return std::make_unique<MixedStore>(std::move(parts), clock_, ++connections_);
+  }
+
+  SimClock clock_;
+  std::unique_ptr<Core> core_ = memory_core();
+  BadService service_{42};
+  uint64_t connections_ = 0;
+};
+
+std::unique_ptr<StoreSubject> mixed_subject() {
+  return std::make_unique<MixedSubject<kBatchMax>>();
+}
+std::unique_ptr<StoreSubject> narrow_subject() { return std::make_unique<MixedSubject<100>>(); }
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Mixed, StoreContract, testing::Values(&mixed_subject));
+INSTANTIATE_TEST_SUITE_P(MixedNarrow, StoreContract, testing::Values(&narrow_subject));
+
+}  // namespace dunlin
