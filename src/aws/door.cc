@@ -205,7 +205,9 @@ void Door::advance(PeerId peer) {
   connection.advancing = false;
   const bool over = !connection.exchange || connection.exchange->done();
   if (connection.gone && over) return erase(peer);
-  peers_.pause(peer, connection.exchange && !connection.exchange->wants_body());
+  // Who only waits is read on, as that is how its end is noticed; one request ahead is enough.
+  const bool waits = connection.exchange && !connection.exchange->wants_body();
+  peers_.pause(peer, waits && connection.reader.unread() > 0);
 }
 
 // Says whether there may be another step.

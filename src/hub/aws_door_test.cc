@@ -238,6 +238,9 @@ TEST(AwsDoor, AWaitingReceiveEndsWithItsClientOrItsTime) {
   const PeerId patient = door.connect();
   door.say(patient, wait);
   EXPECT_EQ(door.hear(patient), "");
+  EXPECT_FALSE(door.is_paused(gone));  // Else nobody would see that it leaves.
+  door.say(gone, wait);
+  EXPECT_TRUE(door.is_paused(gone));
   door.leave(gone);
   door.ask_json("AmazonSQS.SendMessage", R"({"QueueUrl":"q","MessageBody":"it"})");
   EXPECT_TRUE(says(door.hear(patient), R"("Body":"it")"));

@@ -1,0 +1,38 @@
+// Hints by SQS: one queue of theirs for each of ours, made when it is first sent to.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cloud/service.h"
+#include "mixed/hints.h"
+
+namespace dunlin::cloud {
+
+// Ten of these in base64, the most in a request, stay below SQS's 256 KiB.
+inline constexpr size_t kHintBytesMax = 18 << 10;
+
+class SqsHints final : public Hints {
+ public:
+  SqsHints(CloudAddress address, const CloudOptions& options, const Clock& clock, const Disk& disk);
+
+  size_t bytes_max() const override { return kHintBytesMax; }
+  Result<void> send(std::string_view queue, std::span<const std::string> hints) override;
+  Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis wait) override;
+  Result<void> settle(std::string_view queue, std::span<const std::string> receipts) override;
+  void stop() override { link_.stop(); }
+
+ private:
+  // Of a queue; empty if there is none and it shall not be made.
+  Result<std::string> url_of(const std::string& name, bool make);
+  Result<std::string> make_queue(const std::string& name);
+  Result<void> send_all(const std::string& name, std::vector<json> entries,
+                        std::string_view operation);
+  // One request about a queue, which is made again if it is gone.
+  Result<Reply> ask(const std::string& name, std::string_view operation, json in, Millis wait);
+
+  CloudLink link_;
+  std::map<std::string, std::string> urls_;  // By the queue's name there.
+};
+
+}  // namespace dunlin::cloud

@@ -1,0 +1,113 @@
+# The client of AWS's services: tables, blobs and hints against the hub's own door, hints and blobs
+# against stand-ins that others wrote.
+. "$(dirname "$0")/lib.sh"
+
+command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
+standins=$BUILD/aws_standins
+source=$here/../aws_standins
+if ! cmp -s "$source/package-lock.json" "$standins/installed"; then
+  mkdir -p "$standins"
+  cp "$source/package.json" "$source/package-lock.json" "$standins"
+  (cd "$standins" && npm ci --no-audit --no-fund >npm.log 2>&1) ||
+    fail "npm cannot install the stand-ins: $(tail -n 3 "$standins/npm.log")"
+  cp "$standins/package-lock.json" "$standins/installed"
+fi
+cp "$source/start.mjs" "$standins"
+
+unset AWS_SESSION_TOKEN AWS_PROFILE AWS_CA_BUNDLE
+export AWS_EC2_METADATA_DISABLED=true HOME=$work
+
+# start_standin NAME [FOLDER]: sets $standin (its address).
+start_standin() {
+  NODE_NO_WARNINGS=1 node "$standins/start.mjs" "$@" >"$1.out" 2>"$1.log" &
+  started+=($!)
+  wait_for "$1.out" http://
+  standin=$(<"$1.out")
+}
+
+# check NAME ENDPOINTS FILTER OPTIONS...: the tests of that filter against those endpoints.
+check() {
+  DUNLIN_TEST_CLOUD=$2 timeout 600 "$BUILD/engines_test" --gtest_brief=1 --gtest_filter="$3" \
+    "${@:4}" >"$1.test.log" 2>&1 || fail "$1: $(grep -m30 -B1 -A12 'Failure\|FAILED\|ERROR' "$1.test.log")"
+  grep -q '\[  PASSED  \] [1-9]' "$1.test.log" || fail "$1: no test ran"
+}
+
+# All that is about rows and blobs alone. The door's items and keys are smaller than AWS's; and who
+# splits large commits is above this client.
+whole=Cloud/StoreContract
+blobs="$whole.*Blob*:$whole.*Source*"
+contract="$whole.*Row*:$whole.*Put*:$whole.*Get*:$whole.*Version*:$whole.*Erase*:$whole.*Counter*"
+contract+=":$whole.*Table*:$whole.*Scan*:$whole.*Values*:$whole.*Keys*:$blobs"
+contract+=":$whole.ARequestThatArrivesTwice*:$whole.OfTwo*"
+not_here="$whole.*Commit*:$whole.LargeBatchesOfRows*:$whole.RowsHaveLimits*:$whole.RowsOfMoreBytes*"
+parts='CloudTable.*:CloudHints.*:CloudBlobs.*:CloudWhole.*'
+
+start_door() {
+  start_hub --aws 127.0.0.1:0 "$@"
+  local line
+  read -r -t 20 line <&"$hub_output"
+  read -r -t 20 line <&"$hub_output"
+  says "$line" "aws endpoint on http"
+  endpoint=${line#aws endpoint on }
+}
+keys() {
+  AWS_ACCESS_KEY_ID=$(sed -n 's/^aws_access_key_id = //p' "$1")
+  AWS_SECRET_ACCESS_KEY=$(sed -n 's/^aws_secret_access_key = //p' "$1")
+  export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+}
+
+start_door
+keys hub/aws-credentials
+check door "$endpoint" "$contract:$parts-$not_here:$whole.BlobsHaveLimits*"
+# Races are not lost at the first try.
+check races "$endpoint" "$whole.*Racing*:$whole.*ManyIncrement*:$whole.OfTwo*" --gtest_repeat=5
+
+# Connections are cut at random places: what was answered and what was not looks the same here. Not for
+# what many change at once (a repeat is known only while the rows are as they were), nor for what is
+# larger than what passes between two cuts.
+seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+echo "SEED=$seed"
+python3 "$here/../engines/cuts.py" "${endpoint##*:}" "$seed" 15000 300 >cuts.out 2>cuts.log &
+started+=($!)
+wait_for cuts.out .
+check cuts "http://127.0.0.1:$(head -1 cuts.out)" \
+  "$contract:CloudTable.*-$not_here:$blobs:$whole.*Counter*:$whole.ARequest*:CloudTable.ACommit*" \
+  --gtest_repeat=6
+echo "$(grep -c cut cuts.out) cuts"
+[ "$(grep -c cut cuts.out)" -ge 50 ] || fail "too few cuts"
+
+# Keys that an instance or a container is given, for a session and soon to be refreshed.
+start_standin metadata
+(
+  unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_EC2_METADATA_DISABLED
+  export AWS_EC2_METADATA_SERVICE_ENDPOINT=$standin
+  check instance "$endpoint" 'CloudTable.ACommit*:CloudHints.Queues*:CloudBlobs.AnObject*'
+  unset AWS_EC2_METADATA_SERVICE_ENDPOINT
+  export AWS_EC2_METADATA_DISABLED=true
+  export AWS_CONTAINER_CREDENTIALS_FULL_URI=$standin/container
+  export AWS_CONTAINER_AUTHORIZATION_TOKEN=container-token
+  check container "$endpoint" 'CloudTable.ACommit*:CloudHints.Queues*:CloudBlobs.AnObject*'
+)
+! grep -q " error " hub.log || fail "an error in the hub's log"
+stop_hub
+
+# Through TLS, with an authority of our own.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub-test \
+  -addext "subjectAltName=IP:127.0.0.1" -keyout hub-test.key -out hub-test.pem 2>openssl.err ||
+  fail "$(<openssl.err)"
+start_door --tls-cert hub-test.pem --tls-key hub-test.key
+says "$endpoint" https://
+AWS_CA_BUNDLE=$work/hub-test.pem check tls "$endpoint" 'CloudTable.ACommit*:CloudHints.Come*:CloudBlobs.*'
+stop_hub
+
+export AWS_ACCESS_KEY_ID=S3RVER AWS_SECRET_ACCESS_KEY=S3RVER
+# What is left out is what they do differently: fauxqs sorts like people; local-aws-sqs waits until
+# there are as many messages as asked for; s3rver keeps objects as files, and never answers a range
+# of an empty one.
+start_standin fauxqs
+check fauxqs "$standin" "CloudHints.*:CloudBlobs.*:$blobs-$whole.BlobsAreListed*"
+start_standin local-aws-sqs
+check local-aws-sqs "$standin" 'CloudHints.*-CloudHints.WhoWaits*'
+start_standin s3rver "$work/s3rver"
+check s3rver "$standin" \
+  "CloudBlobs.*:$blobs-$whole.AnEmptyBlob*:$whole.BlobsAreListed*:$whole.BlobsHaveLimits*"
