@@ -38,6 +38,7 @@ void SimWorker::start() {
   options.hold = world_.hold();
   options.seed = world_.random().next();
   options.tags = {"sim"};
+  options.commit_rows = world_.commit_rows();
   mind_ = std::make_unique<WorkerMind>(options);
   mind_->begin(now_of(world_.events()));
   act();
@@ -153,6 +154,7 @@ TaskWorld::TaskWorld(uint64_t seed)
   if (random_.percent(50)) faults_.crash = random_.below(30);
   if (random_.percent(40)) faults_.freeze = random_.below(20);
   if (random_.percent(40)) faults_.leave = random_.below(20);
+  if (seed % 3 == 0) commit_rows_ = 100;  // As on DynamoDB.
   const uint64_t count = 1 + random_.below(random_.percent(10) ? 100 : 6);
   for (uint64_t i = 0; i < count; ++i) workers_.push_back(std::make_unique<SimWorker>(*this, i));
 }
@@ -208,11 +210,27 @@ const SimJob* TaskWorld::find(const std::string& job) const {
   return found == jobs_.end() ? nullptr : &*found;
 }
 
+// Where messages are rows, too: a large one has two.
+size_t rows_of(const Commit& commit) {
+  size_t rows = 0;
+  for (const Write& write : commit.writes) {
+    const auto* push = std::get_if<Push>(&write);
+    const auto* finish = std::get_if<Finish>(&write);
+    rows += push != nullptr     ? 2 * push->messages.size()
+            : finish != nullptr ? 2 * finish->leases.size()
+                                : 1;
+  }
+  return rows;
+}
+
 Answer TaskWorld::apply(const Request& request) {
   core_->expire(events_.now());
   Answer answer = core_->handle(Request(request), events_.now());
   CHECK(core_->commit(events_.now()).ok());
   const auto* commit = std::get_if<Commit>(&request);
+  if (commit != nullptr) {
+    EXPECT_LE(rows_of(*commit), commit_rows_);
+  }
   if (commit != nullptr && std::holds_alternative<Committed>(answer)) {
     for (const Write& write : commit->writes) {
       const auto* put = std::get_if<Put>(&write);

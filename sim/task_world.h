@@ -117,6 +117,7 @@ class TaskWorld {
   // Carries the request out, sooner or later, once or twice or not at all.
   void post(Request request, std::function<void(Answer&&)> then);
   Millis hold() const { return hold_; }
+  size_t commit_rows() const { return commit_rows_; }
 
  private:
   void make_jobs();
@@ -137,6 +138,7 @@ class TaskWorld {
   TaskLedger ledger_;
   TaskFaults faults_;
   Millis hold_ = Millis(2000);
+  size_t commit_rows_ = kBatchMax;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   uint64_t retries_left_ = 0;
   uint64_t hash_ = 0;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/mixed.h"
 #include "backends/pg_desk.h"
 #include "base/env_posix.h"
 #include "base/names.h"
@@ -17,8 +18,8 @@ namespace dunlin {
 namespace {
 
 constexpr std::string_view kForms =
-    "memory:, file:FOLDER, dunlin://HOST:PORT, dunlin+tls://HOST:PORT or "
-    "postgres://USER@HOST/DATABASE";
+    "memory:, file:FOLDER, dunlin://HOST:PORT, dunlin+tls://HOST:PORT, "
+    "postgres://USER@HOST/DATABASE, aws:REGION/PREFIX or queue=URL,table=URL";
 constexpr std::string_view kFile = "file:";
 constexpr std::string_view kPlain = "dunlin://";
 constexpr std::string_view kTls = "dunlin+tls://";
@@ -87,6 +88,7 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
     std::unique_ptr<CallStore> store = TRY(open_postgres(url, pg, posix_clock()));
     return store;
   }
+  if (is_mixed(text)) return TRY(mixed_engines(url, options)).connect();
   if (text.starts_with("dunlin:") || text.starts_with("dunlin+tls:")) {
     return bad_url(url, "lacks the '//' after its scheme");
   }
@@ -109,6 +111,7 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
     doors.connect = [url, options] { return open_store(url, options); };
     return doors;
   }
+  if (is_mixed(url)) return mixed_doors(url, options);
   // The engine is in this process: every lane has a store of its own on it.
   std::unique_ptr<CallStore> store = TRY(open_store(url, options));
   auto* file = dynamic_cast<FileStore*>(store.get());
@@ -126,13 +129,15 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
   return doors;
 }
 
-Result<bool> init_store(const std::string& url) {
+Result<bool> init_store(const std::string& url, const OpenOptions& options) {
+  if (is_mixed(url)) return init_mixed(url, options);
   if (!is_postgres(url)) return bad_url(url, "needs no init, only a database does");
   PgLink link(TRY(parse_postgres_url(url)), posix_clock());
   return init_schema(link, posix_clock().now() + kSetUpMax);
 }
 
-Result<void> destroy_store(const std::string& url) {
+Result<void> destroy_store(const std::string& url, const OpenOptions& options) {
+  if (is_mixed(url)) return destroy_mixed(url, options);
   if (!is_postgres(url)) {
     return bad_url(url, "cannot be destroyed like this: stop its hub and remove the folder");
   }

@@ -5,6 +5,8 @@
 //   dunlin://HOST:PORT        behind a hub
 //   dunlin+tls://HOST:PORT    behind a hub, encrypted
 //   postgres://USER@HOST/DB   in a PostgreSQL database, in the schema dunlin or what follows '#'
+//   aws:REGION/PREFIX         in SQS, DynamoDB and S3
+//   queue=URL,table=URL[,blobs=URL]  in several engines: see backends/mixed.h
 #pragma once
 
 #include <memory>
@@ -20,10 +22,11 @@
 namespace dunlin {
 
 struct OpenOptions {
-  std::string token = {};       // For a hub.
-  std::string token_file = {};  // Where to read it if it is empty.
-  std::string tls_ca = {};      // See HubOptions.
-  bool make = true;             // A file: store that does not exist; else it is `not_found`.
+  std::string token = {};         // For a hub.
+  std::string token_file = {};    // Where to read it if it is empty.
+  std::string tls_ca = {};        // See HubOptions.
+  std::string aws_endpoint = {};  // Of services that are compatible with AWS's.
+  bool make = true;               // A file: store that does not exist; else it is `not_found`.
   Millis deadline = HubOptions().deadline;
   Millis connect_wait = HubOptions().connect_wait;
 };
@@ -35,13 +38,14 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
 struct Doors {
   std::unique_ptr<Desk> desk;
   Connect connect;
+  size_t commit_rows = kBatchMax;  // In one commit, at most.
 };
 Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
 
 // Makes what a store needs on a server of others, or migrates it. False: it was there already.
-Result<bool> init_store(const std::string& url);
+Result<bool> init_store(const std::string& url, const OpenOptions& options = {});
 // Removes it, with all that is in it.
-Result<void> destroy_store(const std::string& url);
+Result<void> destroy_store(const std::string& url, const OpenOptions& options = {});
 
 // Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
 Result<HubAddress> parse_hub_url(std::string_view url);

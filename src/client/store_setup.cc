@@ -34,7 +34,7 @@ Result<bool> asked() {
 
 Result<int> run(const InitVerb& /*verb*/, const StoreTarget& target) {
   const std::string url = TRY(url_of(target));
-  const bool made = TRY(init_store(url));
+  const bool made = TRY(init_store(url, open_options(target)));
   if (target.json) {
     TRY(print(nlohmann::json{{"made", made}}.dump() + '\n'));
   } else if (!target.quiet) {
@@ -46,7 +46,7 @@ Result<int> run(const InitVerb& /*verb*/, const StoreTarget& target) {
 Result<int> run(const DestroyVerb& verb, const StoreTarget& target) {
   const std::string url = TRY(url_of(target));
   if (!verb.yes && !TRY(asked())) return kExitFailed;
-  TRY(destroy_store(url));
+  TRY(destroy_store(url, open_options(target)));
   if (!target.quiet && !target.json) TRY(print("the store is gone\n"));
   return kExitDone;
 }

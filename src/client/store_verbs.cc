@@ -104,11 +104,17 @@ std::string damage_text(const CheckReport& report) {
 
 }  // namespace
 
+OpenOptions open_options(const StoreTarget& target) {
+  return {.token_file = target.token_file,
+          .tls_ca = target.tls_ca,
+          .aws_endpoint = target.aws_endpoint};
+}
+
 Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missing missing) {
   const std::string url = target.at.empty() ? "file:" + TRY(state_folder("store")) : target.at;
-  return open_store(
-      url,
-      {.token_file = target.token_file, .tls_ca = target.tls_ca, .make = missing == Missing::make});
+  OpenOptions options = open_options(target);
+  options.make = missing == Missing::make;
+  return open_store(url, options);
 }
 
 Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/open.h"
 #include "base/result.h"
 #include "client/output.h"
 #include "store/call_store.h"
@@ -21,11 +22,14 @@ struct StoreTarget {
   std::string at = {};  // URL; empty: the user's own file: store.
   std::string token_file = {};
   std::string tls_ca = {};
+  std::string aws_endpoint = {};
   bool json = false;
   bool quiet = false;
 
   Form form() const { return json ? Form::json : quiet ? Form::quiet : Form::plain; }
 };
+
+OpenOptions open_options(const StoreTarget& target);
 
 enum class Missing { make, refuse };  // What to do about a file: store that does not exist.
 Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missing missing);

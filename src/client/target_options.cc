@@ -8,7 +8,8 @@ namespace dunlin {
 void add_store_options(CLI::App& command, StoreTarget& target) {
   command
       .add_option("--at", target.at,
-                  "URL of the store: file:DIR, dunlin://HOST:PORT or dunlin+tls://HOST:PORT "
+                  "URL of the store: file:DIR, dunlin://HOST:PORT, dunlin+tls://HOST:PORT, "
+                  "postgres://USER@HOST/DB, aws:REGION/PREFIX or queue=URL,table=URL "
                   "(default: file: in the user's state folder)")
       ->envname("DUNLIN_AT");
   command.add_option("--token-file", target.token_file, "File with the hub's token")
@@ -17,6 +18,10 @@ void add_store_options(CLI::App& command, StoreTarget& target) {
       .add_option("--tls-ca", target.tls_ca,
                   "Authorities to trust (PEM; default: those of the system)")
       ->envname("DUNLIN_TLS_CA");
+  command
+      .add_option("--aws-endpoint", target.aws_endpoint,
+                  "Services that are compatible with AWS's: a URL, or sqs=URL,dynamodb=URL,s3=URL")
+      ->envname("DUNLIN_AWS_ENDPOINT");
 }
 
 void add_form_options(CLI::App& command, StoreTarget& target) {

@@ -68,9 +68,11 @@ Result<int> run(const WorkerVerb& verb) {
                  "--at (DUNLIN_AT) must name a hub: dunlin://HOST:PORT, as `dunlin hub` prints it"};
   }
   const int signals = watch_signals({SIGTERM, SIGINT});
-  Doors doors = TRY(open_doors(
-      at, {.token_file = verb.target.token_file, .tls_ca = verb.target.tls_ca, .make = false}));
+  OpenOptions open = open_options(verb.target);
+  open.make = false;
+  Doors doors = TRY(open_doors(at, open));
   options.connect = doors.connect;
+  options.worker.commit_rows = doors.commit_rows;
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   const uint32_t slots = options.worker.slots;

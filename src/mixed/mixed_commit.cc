@@ -151,7 +151,7 @@ Answer MixedStore::on(Commit&& commit) {
   }
   if (messages == 0) return parts_.table->ask(std::move(commit));
   if (!has_rows(commit) && messages > 1 &&
-      (bytes > kBatchBytesMax || 2 * messages > parts_.writes_max)) {
+      (bytes > parts_.bytes_max || 2 * messages > parts_.writes_max)) {
     return commit_halves(std::move(commit));
   }
   std::optional<Error> refused;

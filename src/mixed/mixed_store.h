@@ -58,6 +58,7 @@ struct MixedParts {
   std::shared_ptr<Blobs> blobs;
   std::shared_ptr<MixedShared> shared;
   size_t writes_max = kBatchMax;  // Rows in one commit of the table.
+  size_t bytes_max = kBatchBytesMax;
 };
 
 class MixedStore final : public CallStore {

@@ -45,6 +45,7 @@ struct WorkerOptions {
   Millis hold = std::chrono::seconds(30);  // Of a lease; renewed three times in that time.
   std::string queue = {};        // Pull from this one alone, and tell nobody about us (dunlin run).
   Millis idle_exit = Millis(0);  // Leave after so long without work; 0: never.
+  size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
   uint64_t seed = 0;
 };
 
@@ -231,6 +232,8 @@ class WorkerMind {
   void start_from(Held& held, size_t max);
   bool fits(const Held& held) const;
   bool must_claim(const Held& held) const;
+  size_t draft_part(size_t most) const;
+  size_t draft_writes() const;
   uint32_t losses(const Held& held, const PageView& view, uint32_t offset) const;
   void take_task(Held& held);
   bool page_is_there(Held& held, uint64_t page);

@@ -33,6 +33,16 @@ bool is_sound(const model::Page& page) {
 
 }  // namespace
 
+// How many pages, moves and finishes, of each, a commit may have. With replies, ends of jobs,
+// fences and rows of splits, and where messages are rows, too, they need half of its rows; what
+// pages write by themselves has the other half.
+size_t WorkerMind::draft_part(size_t most) const {
+  return std::clamp<size_t>(options_.commit_rows / 25, 1, most);
+}
+size_t WorkerMind::draft_writes() const {
+  return std::clamp<size_t>(options_.commit_rows / 2, 1, kDraftWritesMax);
+}
+
 void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
   PageView& view = plan.pages[page];
   if (std::exchange(view.dirty, true)) return;
@@ -43,7 +53,8 @@ void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
 // One commit is under way at a time; what ends meanwhile goes into the next.
 void WorkerMind::publish() {
   if (publishing_ || (dirty_.empty() && to_finish_.empty())) return;
-  if (now_.at < publish_after_ && !running_.empty() && dirty_.size() < kDraftPagesMax) {
+  const size_t pages_max = draft_part(kDraftPagesMax);
+  if (now_.at < publish_after_ && !running_.empty() && dirty_.size() < pages_max) {
     if (!std::exchange(publish_planned_, true)) {
       later(publish_after_ - now_.at, [this] { publish_planned_ = false; });
     }
@@ -53,8 +64,8 @@ void WorkerMind::publish() {
   std::vector<std::pair<Plan*, uint64_t>> left;
   for (const auto& [plan, number] : dirty_) {
     PageView& view = plan->pages[number];
-    const bool room = draft.bytes < kDraftBytesMax && draft.writes.size() < kDraftWritesMax &&
-                      draft.pages.size() < kDraftPagesMax;
+    const bool room = draft.bytes < kDraftBytesMax && draft.writes.size() < draft_writes() &&
+                      draft.pages.size() < pages_max;
     if (!room || view.asked) {  // It is being read.
       left.emplace_back(plan, number);
       continue;
@@ -101,7 +112,8 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
     const uint32_t offset = offset_of(move.range.first());
     Held& held = held_.at(move.held);
     // A split changes where the range ends, too: one after the other.
-    if (held.splitting || draft.bytes >= kDraftBytesMax) {
+    if (held.splitting || draft.bytes >= kDraftBytesMax ||
+        draft.moves.size() >= draft_part(kDraftWritesMax)) {
       view.moves.push_back(std::move(move));
       continue;
     }
@@ -155,7 +167,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
   const uint32_t worker = worker_number(page, options_.id);
   size_t taken = 0;
   for (PendingOutcome& pending : view.outcomes) {
-    if (draft.bytes >= kDraftBytesMax) break;
+    if (draft.bytes >= kDraftBytesMax || draft.writes.size() >= draft_writes()) break;
     ++taken;
     ++draft.settles[pending.held];
     const uint32_t offset = pending.outcome.offset();
@@ -231,11 +243,15 @@ void WorkerMind::draft_finishes(Draft& draft) {
       draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
+  // What finds no room here is finished later.
+  size_t room = draft_part(kDraftWritesMax);
   for (const auto& [id, count] : draft.settles) {
     Held* held = find(id);
-    if (held != nullptr && is_done(*held, count) && !wait.contains(held->plan)) finish(*held);
+    if (held == nullptr || !is_done(*held, count) || wait.contains(held->plan)) continue;
+    if (room == 0) break;
+    --room;
+    finish(*held);
   }
-  size_t room = kDraftWritesMax;
   for (const uint64_t id : std::exchange(to_finish_, {})) {
     Held* held = find(id);
     if (held == nullptr || held->finishing) continue;

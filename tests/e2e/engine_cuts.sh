@@ -6,18 +6,25 @@ seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
 cuts=${CUTS:-200}
 echo "SEED=$seed CUTS=$cuts"
 
-# start_proxy PORT MEAN_BYTES: sets $proxy, the port where it listens.
+# start_proxy NAME PORT MEAN_BYTES: takes the place of the port in DUNLIN_AT.
 start_proxy() {
-  rm -f cuts.out
-  python3 "$here/../engines/cuts.py" "$1" "$seed" "$2" "$cuts" >cuts.out 2>cuts.log &
-  proxy_pid=$!
-  started+=("$proxy_pid")
-  wait_for cuts.out .
-  proxy=$(head -1 cuts.out)
+  rm -f "$1.out"
+  python3 "$here/../engines/cuts.py" "$2" "$seed" "$3" "$cuts" >"$1.out" 2>"$1.log" &
+  proxies+=("$!")
+  started+=("$!")
+  wait_for "$1.out" .
+  DUNLIN_AT=${DUNLIN_AT/:$2/:$(head -1 "$1.out")}
 }
 
-for engine in ${ENGINES:-hub postgres}; do
+# enough_cuts NAME LEAST
+enough_cuts() {
+  echo "$engine: $(grep -c cut "$1.out") cuts"
+  [ "$(grep -c cut "$1.out")" -ge "$2" ] || fail "$engine: too few cuts"
+}
+
+for engine in ${ENGINES:-hub postgres mixed}; do
   mkdir tasks
+  proxies=()
   bytes=6000  # Between two cuts, on average. Larger requests must have a chance.
   if [ "$engine" = hub ]; then
     start_hub
@@ -27,8 +34,9 @@ for engine in ${ENGINES:-hub postgres}; do
     start_engine
   fi
   direct=$DUNLIN_AT
-  start_proxy "$port" "$bytes"
-  export DUNLIN_AT=${direct/:$port/:$proxy}
+  export DUNLIN_AT
+  start_proxy cuts "$port" "$bytes"
+  [ "$engine" != mixed ] || start_proxy queue_cuts "${rabbit_ports[0]}" 4000
   note="echo {#} \$DUNLIN_ATTEMPT >>$work/tasks"
   submit --name plain --array 0-1999 -- "$note/plain"
   submit --name slow --array 0-99 -- "$note/slow; sleep 0.1"
@@ -46,10 +54,10 @@ for engine in ${ENGINES:-hub postgres}; do
   done
   DUNLIN_AT=$direct python3 "$here/kill_tasks.py" check "$DUNLIN" "$work" || fail "$engine SEED=$seed"
   for worker in "${workers[@]}"; do stop_worker "$worker"; done
-  echo "$engine: $(grep -c cut cuts.out) cuts"
-  [ "$(grep -c cut cuts.out)" -ge $((cuts / 4)) ] || fail "$engine: too few cuts"
-  kill "$proxy_pid"
-  wait "$proxy_pid" 2>/dev/null || true
+  enough_cuts cuts $((cuts / 4))
+  [ "$engine" != mixed ] || enough_cuts queue_cuts 1
+  kill "${proxies[@]}"
+  wait "${proxies[@]}" 2>/dev/null || true
   if [ "$engine" = hub ]; then kill_hub; else kill_engine; fi
   rm -rf tasks hub
 done

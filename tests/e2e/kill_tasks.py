@@ -3,7 +3,8 @@
     kill_tasks.py kill DUNLIN FOLDER URL SEED WORKER_KILLS HUB_KILLS
     kill_tasks.py check DUNLIN FOLDER
 
-SERVER=... is the command of a server that takes the place of the hub.
+SERVER=... is the command of a server that takes the place of the hub; QUEUE_SERVER=... that of a
+second one, which is killed QUEUE_KILLS=... times.
 """
 import collections
 import json
@@ -34,6 +35,8 @@ class Fleet:
     def start(self, name):
         if name == "hub" and "SERVER" in os.environ:
             command = os.environ["SERVER"].split()
+        elif name == "queue":
+            command = os.environ["QUEUE_SERVER"].split()
         elif name == "hub":
             command = [self.dunlin, "hub", "--data", f"{self.folder}/hub", "--listen",
                        self.url.split("//")[1]]
@@ -55,7 +58,7 @@ class Fleet:
         code = process.wait()
         while any(os.path.exists(f"/proc/{child}") for child in children):  # They notice it.
             time.sleep(0.01)
-        if not there and (name == "hub" or code != 3):  # 3: the hub was away when it began.
+        if not there and (name in ("hub", "queue") or code != 3):  # 3: the hub was away when it began.
             sys.exit(f"{name} had ended by itself with {code}: see its log")
         return there
 
@@ -63,27 +66,28 @@ class Fleet:
 def kill(dunlin, folder, url, seed, worker_kills, hub_kills):
     chance = random.Random(int(seed))
     names = [f"w{number}" for number in range(1, WORKERS + 1)]
+    servers = ["hub"] + (["queue"] if "QUEUE_SERVER" in os.environ else [])
     victims = ["hub"] * int(hub_kills) + ["worker"] * int(worker_kills)
+    victims += ["queue"] * int(os.environ.get("QUEUE_KILLS", 0))
     chance.shuffle(victims)
     fleet = Fleet(dunlin, folder, url)
-    fleet.start("hub")
-    for name in names:
+    for name in [*servers, *names]:
         fleet.start(name)
     counts = collections.Counter()
     instants = open(f"{folder}/kills", "w")
     for victim in victims:
         while True:
             time.sleep(chance.expovariate(1) * 0.45)
-            name = "hub" if victim == "hub" else chance.choice(names)
+            name = chance.choice(names) if victim == "worker" else victim
             there = fleet.kill(name)
             fleet.start(name)
             if there:
                 break
         counts[victim] += 1
         print(int(time.time() * 1e6), file=instants)
-    for name in [*names, "hub"]:
+    for name in [*names, *servers]:
         fleet.kill(name)
-    print(f"killed the hub {counts['hub']} times, workers {counts['worker']} times", flush=True)
+    print("killed", ", ".join(f"{kind} {count} times" for kind, count in sorted(counts.items())), flush=True)
 
 
 def lines_of(dunlin, *arguments):

@@ -1,6 +1,7 @@
 // The store's contract on engines that other people wrote, against their real servers. Where those
 // are is said by the environment (tests/e2e/engine_*.sh start them).
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "backends/open.h"
@@ -28,7 +29,9 @@ class ServerSubject : public StoreSubject {
 
  private:
   std::unique_ptr<CallStore> open() const {
-    auto store = open_store(url_, {});
+    const char* const endpoint = std::getenv("DUNLIN_AWS_ENDPOINT");
+    auto store = open_store(url_, {.aws_endpoint = endpoint == nullptr ? "" : endpoint});
+    if (!store.ok()) std::fprintf(stderr, "%s\n", store.error().what.c_str());
     CHECK(store.ok());
     return std::move(store).value();
   }
@@ -40,6 +43,23 @@ std::unique_ptr<StoreSubject> postgres() {
   return std::make_unique<ServerSubject>("DUNLIN_TEST_POSTGRES");
 }
 
+// Rows in one engine, hints from another.
+class MixedSubject final : public ServerSubject {
+ public:
+  using ServerSubject::ServerSubject;
+  bool ordered() const override { return false; }
+  bool blob_parts() const override { return false; }
+};
+
+std::unique_ptr<StoreSubject> mixed() {
+  return std::make_unique<MixedSubject>("DUNLIN_TEST_MIXED");
+}
+std::unique_ptr<StoreSubject> aws() { return std::make_unique<MixedSubject>("DUNLIN_TEST_AWS"); }
+
+INSTANTIATE_TEST_SUITE_P(Mixed, StoreContract, testing::Values(&mixed));
+INSTANTIATE_TEST_SUITE_P(Mixed, WaitingContract, testing::Values(&mixed));
+INSTANTIATE_TEST_SUITE_P(Aws, StoreContract, testing::Values(&aws));
+INSTANTIATE_TEST_SUITE_P(Aws, WaitingContract, testing::Values(&aws));
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreContract, testing::Values(&postgres));
 INSTANTIATE_TEST_SUITE_P(Postgres, WaitingContract, testing::Values(&postgres));
 

@@ -76,15 +76,22 @@ rabbit_command() {
     RABBITMQ_ENABLED_PLUGINS_FILE="$folder/plugins" RABBITMQ_CONFIG_FILE="$folder/rabbitmq")
 }
 
-# start_rabbit_node I: returns at once.
-start_rabbit_node() {
+# rabbit_script I: prints a script that becomes the node.
+rabbit_script() {
   local command inet=${rabbit_hosts[$1]//./,}
   rabbit_command "$1"
   # RUNNING_UNDER_SYSTEMD: the script becomes the server, so its process is the one to kill.
-  "${command[@]}" RUNNING_UNDER_SYSTEMD=true \
+  command+=(RUNNING_UNDER_SYSTEMD=true
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-start_epmd false
-    -kernel inet_dist_use_interface {$inet} +sbwt none +sbwtdcpu none +sbwtdio none" \
-    "$rabbit_server" </dev/null >>"$work/rabbit$1.log" 2>&1 &
+    -kernel inet_dist_use_interface {$inet} +sbwt none +sbwtdcpu none +sbwtdio none"
+    "$rabbit_server")
+  echo "exec $(printf '%q ' "${command[@]}")"
+}
+
+# start_rabbit_node I: returns at once.
+start_rabbit_node() {
+  rabbit_script "$1" >"$work/rabbit$1.run"
+  bash "$work/rabbit$1.run" </dev/null >>"$work/rabbit$1.log" 2>&1 &
   rabbits[$1]=$!
   started+=("$!")
 }

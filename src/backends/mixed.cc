@@ -1,0 +1,210 @@
+#include "backends/mixed.h"
+
+#include <array>
+#include <fmt/format.h>
+#include <utility>
+
+#include "amqp/amqp_hints.h"
+#include "base/env_posix.h"
+#include "base/log.h"
+#include "base/names.h"
+#include "cloud/dynamo_table.h"
+#include "cloud/manage.h"
+#include "cloud/s3_blobs.h"
+#include "cloud/sqs_hints.h"
+#include "mixed/mixed_store.h"
+
+namespace dunlin {
+namespace {
+
+constexpr std::string_view kAws = "aws:";
+constexpr std::array<std::string_view, 3> kParts = {"queue=", "table=", "blobs="};
+
+bool is_aws(std::string_view url) { return url.starts_with(kAws); }
+bool is_amqp(std::string_view url) {
+  return url.starts_with("amqp://") || url.starts_with("amqps://");
+}
+bool holds_rows(std::string_view url) {
+  return url.starts_with("postgres") || url.starts_with("dunlin") || is_aws(url);
+}
+
+Error bad_mix(std::string_view why) {
+  return {Code::invalid, fmt::format("the store URL {}: write it as "
+                                     "queue=amqp://HOST,table=postgres://USER@HOST/DATABASE and "
+                                     "perhaps ,blobs=aws:REGION/PREFIX",
+                                     why)};
+}
+
+std::string* part_of(MixedUrl& url, std::string_view name) {
+  return name == kParts[0] ? &url.queue : name == kParts[1] ? &url.table : &url.blobs;
+}
+
+// Where the next part begins, at a comma; the URLs themselves may have commas.
+size_t next_part(std::string_view text) {
+  size_t next = text.size();
+  for (const std::string_view name : kParts) {
+    next = std::min(next, text.find("," + std::string(name)));
+  }
+  return next;
+}
+
+struct Cloud {
+  cloud::CloudAddress address;
+  cloud::CloudOptions options;
+};
+
+Result<Cloud> cloud_of(const std::string& url, const OpenOptions& options) {
+  Cloud found;
+  found.address = TRY(cloud::parse_cloud_address(url, options.aws_endpoint));
+  found.address.ca_file = options.tls_ca;
+  found.options.deadline = options.deadline;
+  return found;
+}
+
+Result<ConnectHints> hints_of(const std::string& url, const OpenOptions& options) {
+  if (is_aws(url)) {
+    const Cloud there = TRY(cloud_of(url, options));
+    return ConnectHints([there]() -> Result<std::unique_ptr<Hints>> {
+      return std::unique_ptr<Hints>(std::make_unique<cloud::SqsHints>(there.address, there.options,
+                                                                      posix_clock(), posix_disk()));
+    });
+  }
+  const AmqpAddress address = TRY(parse_amqp_url(url));
+  return ConnectHints(
+      [address]() -> Result<std::unique_ptr<Hints>> { return amqp_hints(address, posix_clock()); });
+}
+
+Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const OpenOptions& options) {
+  if (!is_aws(url)) return open_store(url, options);
+  const Cloud there = TRY(cloud_of(url, options));
+  auto table = std::make_unique<cloud::DynamoTable>(there.address, there.options, posix_clock(),
+                                                    posix_disk());
+  TRY(table->prepare());
+  return std::unique_ptr<CallStore>(std::move(table));
+}
+
+// Those of the table's own store, if they are there.
+Result<std::shared_ptr<Blobs>> open_blobs(const MixedUrl& url, CallStore& table,
+                                          const OpenOptions& options) {
+  if (is_aws(url.blobs)) {
+    const Cloud there = TRY(cloud_of(url.blobs, options));
+    return std::shared_ptr<Blobs>(std::make_shared<cloud::S3Blobs>(there.address, there.options,
+                                                                   posix_clock(), posix_disk()));
+  }
+  if (url.blobs == url.table)
+    return std::shared_ptr<Blobs>(std::shared_ptr<void>(), &table.blobs());
+  const std::shared_ptr<CallStore> store = TRY(open_store(url.blobs, options));
+  return std::shared_ptr<Blobs>(store, &store->blobs());
+}
+
+Result<void> check_queue(const std::string& url) {
+  if (!is_amqp(url)) return {};
+  const AmqpAddress address = TRY(parse_amqp_url(url));
+  const Result<void> there = check_amqp(address, posix_clock());
+  if (there.ok()) return {};
+  return Error{there.error().code, "RabbitMQ, queue= in the store URL: " + there.error().what};
+}
+
+}  // namespace
+
+bool is_mixed(std::string_view url) {
+  for (const std::string_view name : kParts) {
+    if (url.starts_with(name)) return true;
+  }
+  return is_aws(url) || is_amqp(url);
+}
+
+Result<MixedUrl> parse_mixed_url(const std::string& url) {
+  if (is_aws(url)) return MixedUrl{url, url, url};
+  if (is_amqp(url)) return bad_mix("is only a queue");
+  MixedUrl found;
+  for (std::string_view text = url; !text.empty();) {
+    const size_t end = next_part(text);
+    const std::string_view part = text.substr(0, end);
+    const std::string_view name = part.substr(0, part.find('=') + 1);
+    if (std::ranges::find(kParts, name) == kParts.end()) {
+      return bad_mix(fmt::format("has the unknown part {}", quote(part)));
+    }
+    std::string& into = *part_of(found, name);
+    if (!into.empty()) return bad_mix(fmt::format("names {} twice", name));
+    into = part.substr(name.size());
+    if (into.empty()) return bad_mix(fmt::format("has nothing after {}", name));
+    text = end == text.size() ? std::string_view() : text.substr(end + 1);
+  }
+  if (found.queue.empty()) return bad_mix("has no queue=");
+  if (found.table.empty()) return bad_mix("has no table=");
+  if (found.blobs.empty()) found.blobs = found.table;
+  if (!is_amqp(found.queue) && !is_aws(found.queue)) {
+    return bad_mix("has a queue= that is neither amqp://, amqps:// nor aws:");
+  }
+  for (const std::string& rows : {found.table, found.blobs}) {
+    if (!holds_rows(rows)) {
+      return bad_mix(
+          "has a table= or blobs= that is neither postgres://, dunlin://, "
+          "dunlin+tls:// nor aws:");
+    }
+  }
+  return found;
+}
+
+Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const ConnectHints hints = TRY(hints_of(parts.queue, options));
+  const auto shared = std::make_shared<MixedShared>(hints);
+  MixedEngines engines;
+  size_t bytes = kBatchBytesMax;
+  if (is_aws(parts.table)) {
+    engines.commit_rows = cloud::kCloudWritesMax;
+    bytes = cloud::kCloudBytesMax;
+  }
+  engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<CallStore>> {
+    MixedParts made{.table = TRY(open_table(parts.table, options)),
+                    .hints = TRY(hints()),
+                    .blobs = nullptr,
+                    .shared = shared,
+                    .writes_max = rows,
+                    .bytes_max = bytes};
+    made.blobs = TRY(open_blobs(parts, *made.table, options));
+    return std::unique_ptr<CallStore>(
+        std::make_unique<MixedStore>(std::move(made), posix_clock(), random_seed()));
+  };
+  return engines;
+}
+
+Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const MixedEngines engines = TRY(mixed_engines(url, options));
+  TRY(engines.connect());  // The table is there.
+  const Result<void> queue = check_queue(parts.queue);
+  // One that is away may come back, and work goes on without it.
+  if (!queue.ok() && queue.error().code != Code::unavailable) return queue.error();
+  if (!queue.ok()) log::warning("work is found more slowly: {}", queue.error().what);
+  Doors doors;
+  doors.desk = lane_desk(engines.connect);
+  doors.connect = engines.connect;
+  doors.commit_rows = engines.commit_rows;
+  return doors;
+}
+
+Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  TRY(check_queue(parts.queue));
+  if (is_aws(parts.table)) {
+    TRY(open_table(parts.table, options));
+    return true;
+  }
+  return init_store(parts.table, options);
+}
+
+Result<void> destroy_mixed(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  if (!is_aws(parts.table)) TRY(destroy_store(parts.table, options));
+  for (const std::string& part : {parts.queue, parts.table, parts.blobs}) {
+    if (!is_aws(part)) continue;
+    const Cloud there = TRY(cloud_of(part, options));
+    TRY(cloud::destroy_cloud(there.address, there.options, posix_clock(), posix_disk()));
+  }
+  return {};
+}
+
+}  // namespace dunlin
