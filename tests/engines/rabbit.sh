@@ -76,15 +76,22 @@ rabbit_command() {
     RABBITMQ_ENABLED_PLUGINS_FILE="$folder/plugins" RABBITMQ_CONFIG_FILE="$folder/rabbitmq")
 }
 
-# start_rabbit_node I: returns at once.
-start_rabbit_node() {
+# rabbit_script I: prints a script that becomes the node.
+rabbit_script() {
   local command inet=${rabbit_hosts[$1]//./,}
   rabbit_command "$1"
   # RUNNING_UNDER_SYSTEMD: the script becomes the server, so its process is the one to kill.
-  "${command[@]}" RUNNING_UNDER_SYSTEMD=true \
+  command+=(RUNNING_UNDER_SYSTEMD=true
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-start_epmd false
-    -kernel inet_dist_use_interface {$inet} +sbwt none +sbwtdcpu none +sbwtdio none" \
-    "$rabbit_server" </dev/null >>"$work/rabbit$1.log" 2>&1 &
+    -kernel inet_dist_use_interface {$inet} +sbwt none +sbwtdcpu none +sbwtdio none"
+    "$rabbit_server")
+  echo "exec $(printf '%q ' "${command[@]}")"
+}
+
+# start_rabbit_node I: returns at once.
+start_rabbit_node() {
+  rabbit_script "$1" >"$work/rabbit$1.run"
+  bash "$work/rabbit$1.run" </dev/null >>"$work/rabbit$1.log" 2>&1 &
   rabbits[$1]=$!
   started+=("$!")
 }
@@ -126,6 +133,19 @@ kill_rabbit() {
 restart_rabbit() {
   start_rabbit_node "${1:-0}"
   within 90 rabbit_listens "${1:-0}"
+}
+
+# find_rabbit_leader: the node that leads most of the queues, in $rabbit_leader.
+find_rabbit_leader() {
+  local i name
+  for ((i = 0; i < rabbit_count; ++i)); do
+    name=$(rabbit_ctl $i --silent list_queues leader 2>/dev/null | grep -o 'r[0-9]@' | sort |
+      uniq -c | sort -rn | awk 'NR == 1 {print $2}') || continue
+    [ -n "$name" ] || continue
+    rabbit_leader=${name:1:1}
+    return 0
+  done
+  return 1
 }
 
 # start_rabbit: a single node. Sets rabbit_url, and rabbit_tls_url if there is a certificate.
