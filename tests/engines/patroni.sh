@@ -1,6 +1,11 @@
 # Three PostgreSQL nodes with synchronous standbys under Patroni, and the three etcd nodes that it
 # needs. Sourced after tests/e2e/lib.sh and tests/engines/postgres.sh.
 
+# Where the nodes are, and what runs a command there: a test with networks of its own says otherwise.
+node_hosts=(127.0.0.1 127.0.0.1 127.0.0.1)
+node_in=("" "" "")
+node_net=127.0.0.1/32  # Who may connect.
+
 # A free port each, all different.
 free_ports() {
   python3 -c 'import socket, sys
@@ -13,13 +18,14 @@ start_etcd() {
   local i
   read -ra etcd_ports <<<"$(free_ports 6)"
   local cluster=""
-  for i in 0 1 2; do cluster+="e$i=http://127.0.0.1:${etcd_ports[$((i + 3))]},"; done
+  for i in 0 1 2; do cluster+="e$i=http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]},"; done
   for i in 0 1 2; do
-    etcd --name "e$i" --data-dir "$work/etcd$i" --initial-cluster-state new \
-      --listen-client-urls "http://127.0.0.1:${etcd_ports[$i]}" \
-      --advertise-client-urls "http://127.0.0.1:${etcd_ports[$i]}" \
-      --listen-peer-urls "http://127.0.0.1:${etcd_ports[$((i + 3))]}" \
-      --initial-advertise-peer-urls "http://127.0.0.1:${etcd_ports[$((i + 3))]}" \
+    # shellcheck disable=SC2086
+    ${node_in[$i]} etcd --name "e$i" --data-dir "$work/etcd$i" --initial-cluster-state new \
+      --listen-client-urls "http://${node_hosts[$i]}:${etcd_ports[$i]}" \
+      --advertise-client-urls "http://${node_hosts[$i]}:${etcd_ports[$i]}" \
+      --listen-peer-urls "http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]}" \
+      --initial-advertise-peer-urls "http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]}" \
       --initial-cluster "${cluster%,}" >>"$work/etcd$i.log" 2>&1 &
     started+=("$!")
   done
@@ -33,8 +39,8 @@ start_node() {
     cat >"$folder/patroni.yml" <<YML
 scope: dunlin
 name: node$1
-restapi: { listen: 127.0.0.1:${rest_ports[$1]}, connect_address: 127.0.0.1:${rest_ports[$1]} }
-etcd3: { hosts: [127.0.0.1:${etcd_ports[0]}, 127.0.0.1:${etcd_ports[1]}, 127.0.0.1:${etcd_ports[2]}] }
+restapi: { listen: ${node_hosts[$1]}:${rest_ports[$1]}, connect_address: ${node_hosts[$1]}:${rest_ports[$1]} }
+etcd3: { hosts: [${node_hosts[0]}:${etcd_ports[0]}, ${node_hosts[1]}:${etcd_ports[1]}, ${node_hosts[2]}:${etcd_ports[2]}] }
 bootstrap:
   dcs:
     ttl: 20
@@ -46,10 +52,10 @@ bootstrap:
       use_pg_rewind: true
       parameters: { max_connections: 100, wal_level: replica, hot_standby: "on" }
   initdb: [ { encoding: UTF8 }, data-checksums ]
-  pg_hba: [ host all all 127.0.0.1/32 scram-sha-256, host replication all 127.0.0.1/32 scram-sha-256 ]
+  pg_hba: [ host all all $node_net scram-sha-256, host replication all $node_net scram-sha-256 ]
 postgresql:
-  listen: 127.0.0.1:${pg_ports[$1]}
-  connect_address: 127.0.0.1:${pg_ports[$1]}
+  listen: ${node_hosts[$1]}:${pg_ports[$1]}
+  connect_address: ${node_hosts[$1]}:${pg_ports[$1]}
   data_dir: $folder/data
   bin_dir: $pg_bin
   pgpass: $folder/pgpass
@@ -61,20 +67,21 @@ postgresql:
 YML
     [ "$(id -u)" = 0 ] && chown -R postgres "$folder"
   fi
-  ${user[@]+"${user[@]}"} env HOME="$folder" patroni "$folder/patroni.yml" \
+  # shellcheck disable=SC2086
+  ${node_in[$1]} ${user[@]+"${user[@]}"} env HOME="$folder" patroni "$folder/patroni.yml" \
     >>"$work/node$1.log" 2>&1 &
   nodes[$1]=$!
   started+=("$!")
 }
 
-leads() { curl -sf -o /dev/null "http://127.0.0.1:${rest_ports[$1]}/leader"; }
+leads() { curl -sf -m 2 -o /dev/null "http://${node_hosts[$1]}:${rest_ports[$1]}/leader"; }
 # The node that leads, in $leader.
 find_leader() {
   for leader in 0 1 2; do leads $leader && return 0; done
   return 1
 }
 synchronous() {
-  curl -sf "http://127.0.0.1:${rest_ports[0]}/cluster" | jq -e \
+  curl -sf -m 2 "http://${node_hosts[0]}:${rest_ports[0]}/cluster" | jq -e \
     '[.members[] | select(.role == "sync_standby" and (.state == "running" or .state == "streaming"))] | length >= 1'
 }
 
@@ -98,5 +105,7 @@ start_cluster() {
   for i in 0 1 2; do start_node $i; done
   within 90 find_leader
   within 90 synchronous
-  pg_url="postgres://dunlin:secret@127.0.0.1:${pg_ports[0]},127.0.0.1:${pg_ports[1]},127.0.0.1:${pg_ports[2]}/postgres"
+  local hosts=""
+  for i in 0 1 2; do hosts+=,${node_hosts[$i]}:${pg_ports[$i]}; done
+  pg_url=postgres://dunlin:secret@${hosts#,}/postgres
 }

@@ -135,6 +135,19 @@ restart_rabbit() {
   within 90 rabbit_listens "${1:-0}"
 }
 
+# find_rabbit_leader: the node that leads most of the queues, in $rabbit_leader.
+find_rabbit_leader() {
+  local i name
+  for ((i = 0; i < rabbit_count; ++i)); do
+    name=$(rabbit_ctl $i --silent list_queues leader 2>/dev/null | grep -o 'r[0-9]@' | sort |
+      uniq -c | sort -rn | awk 'NR == 1 {print $2}') || continue
+    [ -n "$name" ] || continue
+    rabbit_leader=${name:1:1}
+    return 0
+  done
+  return 1
+}
+
 # start_rabbit: a single node. Sets rabbit_url, and rabbit_tls_url if there is a certificate.
 start_rabbit() {
   make_rabbits 1

@@ -1,0 +1,71 @@
+# RabbitMQ and PostgreSQL on three machines with networks of their own: the machine that leads is cut
+# off from all others in the middle of 20,000 tasks, and comes back; then that which leads by then.
+# Nothing is lost, each task has one outcome, and the work goes on by itself within 60 s.
+[ -n "${IN_NETWORK:-}" ] || {
+  unshare --net true 2>/dev/null || { echo "skipped: may not make networks here (unshare --net)"; exit 77; }
+  command -v ip >/dev/null || { echo "skipped: there is no ip: install the package iproute2"; exit 77; }
+  IN_NETWORK=1 exec unshare --net bash "$0" "$@"
+}
+source "$(dirname "$0")/../e2e/lib.sh"
+source "$here/../engines/postgres.sh"
+source "$here/../engines/patroni.sh"
+source "$here/../engines/rabbit.sh"
+source "$here/../engines/one_outcome.sh"
+tasks=${TASKS:-20000}
+
+# Machine I is a network with the address 10.77.0.(I+1), held by a process; all meet at a bridge. It
+# all goes with the processes.
+ip link set lo up
+ip link add hub0 type bridge || skip "may not make a bridge here"
+ip address add 10.77.0.254/24 dev hub0
+ip link set hub0 up
+for i in 0 1 2; do
+  unshare --net sleep infinity &
+  holder=$!
+  started+=("$holder")
+  within 10 eval "[ \"\$(readlink /proc/$holder/ns/net)\" != \"\$(readlink /proc/self/ns/net)\" ]"
+  ip link add "cable$i" type veth peer name eth0 netns "$holder"
+  ip link set "cable$i" master hub0 up
+  node_in[$i]="nsenter --net=/proc/$holder/ns/net"
+  ${node_in[$i]} ip link set lo up
+  ${node_in[$i]} ip address add "10.77.0.$((i + 1))/24" dev eth0
+  ${node_in[$i]} ip link set eth0 up
+  node_hosts[$i]=10.77.0.$((i + 1))
+done
+node_net=10.77.0.0/24
+rabbit_hosts=("${node_hosts[@]}") rabbit_in=("${node_in[@]}")
+
+start_cluster
+start_rabbit_cluster
+export DUNLIN_AT=${AT:-queue=$rabbit_url,table=$pg_url}
+expect 0 "$DUNLIN" store init
+for name in w1 w2; do start_worker $name --slots 2 --hold 10s; done
+submit_noted "$tasks"
+
+part=1
+for service in postgres rabbit; do
+  within 900 more_than $((tasks * part / 4))
+  if [ $service = postgres ]; then
+    within 60 find_leader
+    cut=$leader
+  else
+    within 60 find_rabbit_leader
+    cut=$rabbit_leader
+  fi
+  before=$(ended)
+  began=$(date +%s)
+  ip link set "cable$cut" down
+  # What was under way may still end: only more than that is going on.
+  enough=$((before + tasks / 100))
+  [ $enough -lt "$tasks" ] || fail "too few tasks: they had ended before anything was cut off"
+  within 120 more_than $enough
+  took=$(($(date +%s) - began))
+  echo "machine $cut, which led $service, was cut off after $before tasks; the work went on after $took s"
+  [ $took -le 60 ] || fail "that took too long"
+  ip link set "cable$cut" up
+  within 120 synchronous
+  within 120 rabbit_listens "$cut"
+  part=$((part + 1))
+done
+expect 0 timeout 1200 "$DUNLIN" wait "$job"
+check_outcomes "$tasks"
