@@ -8,6 +8,8 @@ namespace dunlin::cloud {
 namespace {
 
 constexpr long kConnectMs = 5000;
+constexpr long kSpeedMin = 256;  // Bytes a second; below that for so long is standing still.
+constexpr long kStillSeconds = 15;
 constexpr int kLookMs = 1000;  // How often a wait looks up by itself.
 constexpr size_t kHeadersMax = 100;
 constexpr size_t kHeaderBytesMax = 16 << 10;
@@ -137,6 +139,10 @@ Result<HttpAnswer> HttpClient::send(const HttpRequest& request) {
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
                    static_cast<long>(std::max<int64_t>(request.timeout.count(), 1)));
+  if (!request.stoppable) {  // The others wait for something.
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kSpeedMin);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, kStillSeconds);
+  }
   // Without TLS it is this machine or its metadata: not for a proxy.
   if (request.url.starts_with("http://")) curl_easy_setopt(easy, CURLOPT_PROXY, "");
   if (!ca_file_.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file_.c_str());

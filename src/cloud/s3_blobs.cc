@@ -275,7 +275,8 @@ Result<std::string> S3Blobs::get(std::string_view name, uint64_t offset, size_t 
                     .path = path_of(name),
                     .query = {},
                     .headers = {{"range", fmt::format("bytes={}-{}", offset, offset + max - 1)}},
-                    .body = ""}));
+                    .body = "",
+                    .expected = max}));
   if (reply.status == 416) return std::string();
   if (reply.status == 404) return Error{Code::not_found, fmt::format("blob {}", name)};
   if (!reply.ok()) return refused(reply, fmt::format("blob {} cannot be read", quote(name)));

@@ -13,6 +13,7 @@ namespace dunlin::cloud {
 namespace {
 
 constexpr size_t kMessageMax = 300;
+constexpr size_t kBytesPerMs = 128;  // The slowest line on which bodies pass.
 constexpr std::array<std::string_view, 3> kExpired = {"ExpiredToken", "ExpiredTokenException",
                                                       "RequestExpired"};
 constexpr std::array<std::string_view, 11> kUnknownKey = {"UnrecognizedClientException",
@@ -133,6 +134,8 @@ Result<Reply> CloudLink::s3(const S3Call& call) {
   what.request.headers = call.headers;
   what.request.body = call.body;
   what.request.answer_max = call.answer_max;
+  // Large bodies take their time on slow lines; one that stands still is given up by then.
+  what.wait = Millis(static_cast<int64_t>((call.body.size() + call.expected) / kBytesPerMs));
   what.request.headers.emplace_back("x-amz-content-sha256", aws::hex(aws::sha256(call.body)));
   return insist(what);
 }

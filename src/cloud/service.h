@@ -41,6 +41,7 @@ struct S3Call {
   aws::Query query;
   aws::Headers headers;
   std::string body;
+  size_t expected = 0;  // Bytes of the answer, about.
   size_t answer_max = 16 << 20;
 };
 
