@@ -13,6 +13,7 @@
 namespace dunlin {
 namespace {
 
+constexpr Millis kUnusedMax = std::chrono::hours(1);  // Then a queue is removed.
 constexpr amqp_channel_t kChannel = 1;
 constexpr Millis kAnswerMax = std::chrono::seconds(5);
 constexpr Millis kCloseMax = Millis(500);
@@ -241,12 +242,16 @@ Result<void> AmqpLink::open_channel(Instant deadline) {
 
 Result<void> AmqpLink::declare(const std::string& queue, Instant deadline) {
   if (declared_.contains(queue)) return {};
-  amqp_table_entry_t kind{};
-  kind.key = bytes_of("x-queue-type");
-  kind.value.kind = AMQP_FIELD_KIND_UTF8;
-  kind.value.value.bytes = bytes_of("quorum");
+  std::array<amqp_table_entry_t, 2> how{};
+  how[0].key = bytes_of("x-queue-type");
+  how[0].value.kind = AMQP_FIELD_KIND_UTF8;
+  how[0].value.value.bytes = bytes_of("quorum");
+  how[1].key = bytes_of("x-expires");  // Reply queues come and go with their clients.
+  how[1].value.kind = AMQP_FIELD_KIND_I32;
+  how[1].value.value.i32 = static_cast<int32_t>(kUnusedMax.count());
   limit(deadline);
-  amqp_queue_declare(connection_.get(), kChannel, bytes_of(queue), 0, 1, 0, 0, {1, &kind});
+  amqp_queue_declare(connection_.get(), kChannel, bytes_of(queue), 0, 1, 0, 0,
+                     {static_cast<int>(how.size()), how.data()});
   TRY(checked(amqp_get_rpc_reply(connection_.get()), queue));
   if (declared_.size() >= kDeclaredMax) declared_.clear();
   declared_.insert(queue);

@@ -275,6 +275,12 @@ Answer DynamoTable::on(const Commit& commit) {
       ready_ = ready_ && written.value().error != "ResourceNotFoundException";
       return refused(written.value(), "a commit to DynamoDB");
     }
+    if (written.value().message.find("ValidationError") != std::string::npos) {
+      return Error{Code::invalid,
+                   "DynamoDB cannot hold a row of the commit: its items may have 400 "
+                   "KB (" +
+                       written.value().message + ")"};
+    }
     // Either somebody else was faster, or this very commit was applied before.
     const Result<std::vector<Stored>> rows = stored(commit);
     if (!rows.ok()) return rows.error();

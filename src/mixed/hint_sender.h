@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -34,8 +35,8 @@ class HintSender {
   void send(std::vector<Posted>&& posted);
 
   ConnectHints connect_;
-  std::unique_ptr<Hints> hints_;  // Of the thread.
-  bool failing_ = false;          // Of the thread.
+  std::unique_ptr<Hints> hints_;            // Of the thread.
+  std::map<std::string, Instant> failing_;  // Queues to leave alone until then. Of the thread.
   Box<Posted> posted_;
   std::atomic<size_t> waiting_ = 0;
   std::thread thread_;  // Last: it uses the others.

@@ -149,7 +149,13 @@ Answer MixedStore::on(Commit&& commit) {
     ++messages;
     bytes += kRowBytes + (write.push == nullptr ? 0 : write.push->body.size());
   }
-  if (messages == 0) return parts_.table->ask(std::move(commit));
+  if (messages == 0) {
+    std::erase_if(commit.writes, [](const Write& write) {
+      return std::holds_alternative<Push>(write) || std::holds_alternative<Finish>(write);
+    });
+    if (commit.writes.empty()) return Committed{0};
+    return parts_.table->ask(std::move(commit));
+  }
   if (!has_rows(commit) && messages > 1 &&
       (bytes > parts_.bytes_max || 2 * messages > parts_.writes_max)) {
     return commit_halves(std::move(commit));

@@ -13,6 +13,7 @@ constexpr size_t kHeldMax = 100'000;  // Messages to remember. Others are read w
 constexpr size_t kScanRows = 1000;
 constexpr Millis kLookEvery = Millis(5000);  // Without a hint, in case one was lost.
 constexpr Millis kLookFailing = Millis(1000);
+constexpr Millis kDeaf = Millis(10'000);  // Asking a service that is away takes seconds.
 constexpr int kTries = 4;
 
 size_t bytes_of(const std::vector<Delivery>& deliveries) {
@@ -51,6 +52,18 @@ void MixedShared::looked(const std::string& queue, Instant next) {
   const std::lock_guard lock(mutex_);
   if (looks_.size() >= kHeldMax) looks_.clear();
   looks_[queue] = next;
+}
+
+Instant MixedShared::deaf_until(const std::string& queue) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = deaf_.find(queue);
+  return found == deaf_.end() ? Instant::min() : found->second;
+}
+
+void MixedShared::deaf(const std::string& queue, Instant until) {
+  const std::lock_guard lock(mutex_);
+  if (deaf_.size() >= kHeldMax) deaf_.clear();
+  deaf_[queue] = until;
 }
 
 MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
@@ -121,8 +134,11 @@ Answer MixedStore::on(const Pull& pull) {
 
 Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis wait) {
   const size_t max = std::min<size_t>(pull.max, parts_.writes_max);
-  auto received = parts_.hints->receive(pull.queue, max, wait);
-  if (!received.ok()) {
+  const bool deaf = clock_.now() < parts_.shared->deaf_until(pull.queue);
+  Result<std::vector<Hint>> received = std::vector<Hint>();
+  if (!deaf) received = parts_.hints->receive(pull.queue, max, wait);
+  if (!received.ok()) parts_.shared->deaf(pull.queue, clock_.now() + kDeaf);
+  if (deaf || !received.ok()) {
     // The rows are looked through more often instead.
     const Instant next = clock_.now() + std::min(wait, kLookFailing);
     parts_.shared->looked(pull.queue, next);

@@ -44,12 +44,17 @@ class MixedShared {
   Instant next_look(const std::string& queue) const;
   void looked(const std::string& queue, Instant next);
 
+  // Until when the service gives no hints about the queue, as it seems.
+  Instant deaf_until(const std::string& queue) const;
+  void deaf(const std::string& queue, Instant until);
+
   HintSender sender;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, SeenMessage> held_;  // By key; those that were handed to us.
   std::map<std::string, Instant> looks_;     // By queue.
+  std::map<std::string, Instant> deaf_;      // By queue.
 };
 
 struct MixedParts {
