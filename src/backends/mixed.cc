@@ -55,7 +55,11 @@ struct Cloud {
 
 Result<Cloud> cloud_of(const std::string& url, const OpenOptions& options) {
   Cloud found;
-  found.address = TRY(cloud::parse_cloud_address(url, options.aws_endpoint));
+  const std::string endpoint =
+      !options.aws_endpoint.empty()
+          ? options.aws_endpoint
+          : cloud::environment_variable("DUNLIN_AWS_ENDPOINT").value_or("");
+  found.address = TRY(cloud::parse_cloud_address(url, endpoint));
   found.address.ca_file = options.tls_ca;
   found.options.deadline = options.deadline;
   return found;

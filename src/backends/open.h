@@ -25,7 +25,7 @@ struct OpenOptions {
   std::string token = {};         // For a hub.
   std::string token_file = {};    // Where to read it if it is empty.
   std::string tls_ca = {};        // See HubOptions.
-  std::string aws_endpoint = {};  // Of services that are compatible with AWS's.
+  std::string aws_endpoint = {};  // Compatible services; empty: what DUNLIN_AWS_ENDPOINT says.
   bool make = true;               // A file: store that does not exist; else it is `not_found`.
   Millis deadline = HubOptions().deadline;
   Millis connect_wait = HubOptions().connect_wait;

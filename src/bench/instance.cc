@@ -15,6 +15,7 @@
 #include "bench/bench_client.h"
 #include "bench/samples.h"
 #include "client/output.h"
+#include "cloud/http.h"
 #include "worker/agent.h"
 
 namespace dunlin::bench {
@@ -105,7 +106,9 @@ Result<void> converse(const InstanceOptions& options) {
   std::vector<Station> stations = TRY(prepare(options));
   TRY(print("ready\n"));
   if (!hear_line() || stations.empty()) return {};
-  const InstanceResult result = TRY(run_stations(stations));
+  const uint64_t before = cloud::requests_sent().all();
+  InstanceResult result = TRY(run_stations(stations));
+  result.requests = cloud::requests_sent().all() - before;
   TRY(print(to_line(result) + '\n'));
   while (hear_line()) {
   }
@@ -125,6 +128,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.slots.folder = options.folder;
   Doors doors = TRY(open_doors(options.at, {.token_file = options.token_file, .make = false}));
   agent.connect = doors.connect;
+  agent.worker.commit_rows = doors.commit_rows;
   return Agent::start(std::move(agent), std::move(doors.desk));
 }
 
@@ -176,20 +180,22 @@ InstanceResult merge(const InstanceResult& one, const InstanceResult& other) {
   return {.first = std::min(one.first, other.first),
           .last = std::max(one.last, other.last),
           .results = one.results + other.results,
-          .repeated = one.repeated + other.repeated};
+          .repeated = one.repeated + other.repeated,
+          .requests = one.requests + other.requests};
 }
 
 std::string to_line(const InstanceResult& result) {
   return nlohmann::json{{"first", result.first},
                         {"last", result.last},
                         {"results", result.results},
-                        {"repeated", result.repeated}}
+                        {"repeated", result.repeated},
+                        {"requests", result.requests}}
       .dump();
 }
 
 Result<InstanceResult> parse_result(const std::string& line) {
   const auto object = nlohmann::json::parse(line, nullptr, false);
-  for (const char* name : {"first", "last", "results", "repeated"}) {
+  for (const char* name : {"first", "last", "results", "repeated", "requests"}) {
     if (!object.is_object() || !object.contains(name) || !object[name].is_number()) {
       return Error{Code::corrupt, fmt::format("an instance said \"{}\"", line)};
     }
@@ -197,7 +203,8 @@ Result<InstanceResult> parse_result(const std::string& line) {
   return InstanceResult{.first = object["first"],
                         .last = object["last"],
                         .results = object["results"],
-                        .repeated = object["repeated"]};
+                        .repeated = object["repeated"],
+                        .requests = object["requests"]};
 }
 
 }  // namespace dunlin::bench

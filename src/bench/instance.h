@@ -31,6 +31,7 @@ struct InstanceResult {
   double last = 0;   // Just after the last result.
   uint64_t results = 0;
   uint64_t repeated = 0;  // Reported more than once, and counted once.
+  uint64_t requests = 0;  // To services of AWS, or compatible ones.
 };
 
 // Of both: from the first of all to the last of all.

@@ -67,6 +67,7 @@ Report make_report(const ThroughputVerb& verb) {
 struct Rates {
   std::vector<double> tasks_per_s;  // One for each round.
   uint64_t repeated = 0;
+  double requests = 0;  // To AWS's services, for 10,000 tasks.
 };
 
 Fields fields_of(const std::string& what, uint32_t instances, const ThroughputVerb& verb,
@@ -89,6 +90,8 @@ Result<Rates> through_hub(const ThroughputVerb& verb, uint32_t instances) {
     const InstanceResult result = TRY(run_fleet(fleet_options(verb, instances)));
     rates.tasks_per_s.push_back(static_cast<double>(result.results) / (result.last - result.first));
     rates.repeated += result.repeated;
+    rates.requests += 10'000.0 * static_cast<double>(result.requests) /
+                      static_cast<double>(result.results) / verb.rounds;
   }
   return rates;
 }
@@ -118,6 +121,7 @@ Result<int> run(const ThroughputVerb& verb) {
       const auto found = std::ranges::find(*points, static_cast<double>(instances), &Point::x);
       if (found != points->end()) row.emplace_back(name, Value(found->y, 0));
     }
+    if (rates.requests > 0) row.emplace_back("requests_per_10k", Value(rates.requests, 1));
     report.add(std::move(row));
     ours.points.push_back({static_cast<double>(instances), median(rates.tasks_per_s)});
   }

@@ -36,16 +36,45 @@ int64_t seconds_up(Millis wait) {
 
 SqsHints::SqsHints(CloudAddress address, const CloudOptions& options, const Clock& clock,
                    const Disk& disk)
-    : link_(std::move(address), options, clock, disk) {}
+    : link_(std::move(address), options, clock, disk),
+      urls_(QueueUrls::of(link_.address().endpoint(Service::sqs))) {}
+
+std::shared_ptr<QueueUrls> QueueUrls::of(const std::string& endpoint) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<QueueUrls>> all;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<QueueUrls>& found = all[endpoint];
+  if (found == nullptr) found = std::make_shared<QueueUrls>();
+  return found;
+}
+
+std::optional<std::string> QueueUrls::find(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = urls_.find(name);
+  if (found == urls_.end()) return std::nullopt;
+  return found->second;
+}
+
+void QueueUrls::set(const std::string& name, std::string url) {
+  const std::lock_guard lock(mutex_);
+  if (urls_.size() >= kUrlsMax) urls_.clear();
+  urls_[name] = std::move(url);
+}
+
+void QueueUrls::erase(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  urls_.erase(name);
+}
 
 Result<std::string> SqsHints::make_queue(const std::string& name) {
   json attributes = {{"VisibilityTimeout", "30"},
                      {"MessageRetentionPeriod", "1209600"},
-                     {"ReceiveMessageWaitTimeSeconds", "0"},
-                     {"SqsManagedSseEnabled", "true"}};
+                     {"ReceiveMessageWaitTimeSeconds", "0"}};
+  if (!urls_->plain) attributes["SqsManagedSseEnabled"] = "true";
   Reply made = TRY(
       link_.call(Service::sqs, "CreateQueue", {{"QueueName", name}, {"Attributes", attributes}}));
-  if (made.error == "InvalidAttributeName") {  // Not SQS itself, which encrypts.
+  if (made.error == "InvalidAttributeName") {
+    urls_->plain = true;
     attributes.erase("SqsManagedSseEnabled");
     made = TRY(
         link_.call(Service::sqs, "CreateQueue", {{"QueueName", name}, {"Attributes", attributes}}));
@@ -62,13 +91,17 @@ Result<std::string> SqsHints::make_queue(const std::string& name) {
 }
 
 Result<std::string> SqsHints::url_of(const std::string& name, bool make) {
-  if (const auto known = urls_.find(name); known != urls_.end()) return known->second;
-  const Reply found = TRY(link_.call(Service::sqs, "GetQueueUrl", {{"QueueName", name}}));
-  if (!found.ok() && !is_gone(found)) return refused(found, fmt::format("the SQS queue {}", name));
-  if (!found.ok() && !make) return std::string();
-  std::string url = found.ok() ? text_or(found.body, "QueueUrl", "") : TRY(make_queue(name));
-  if (urls_.size() >= kUrlsMax) urls_.clear();
-  urls_[name] = url;
+  if (const auto known = urls_->find(name)) return *known;
+  std::string url;
+  if (make) {  // If it is there it stays as it is.
+    url = TRY(make_queue(name));
+  } else {
+    const Reply found = TRY(link_.call(Service::sqs, "GetQueueUrl", {{"QueueName", name}}));
+    if (is_gone(found)) return std::string();
+    if (!found.ok()) return refused(found, fmt::format("the SQS queue {}", name));
+    url = text_or(found.body, "QueueUrl", "");
+  }
+  urls_->set(name, url);
   return url;
 }
 
@@ -81,7 +114,7 @@ Result<Reply> SqsHints::ask(const std::string& name, std::string_view operation,
     if (!is_gone(reply) || tries == kGoneMax) {
       return refused(reply, fmt::format("{} of the SQS queue {}", operation, name));
     }
-    urls_.erase(name);
+    urls_->erase(name);
   }
 }
 
@@ -144,10 +177,10 @@ Result<std::vector<Hint>> SqsHints::receive(std::string_view queue, size_t max, 
     Millis left = std::max(until - link_.clock().now(), Millis(0));
     if (!all.empty() || link_.stopped()) left = Millis(0);
     const int64_t seconds = seconds_up(left);
-    const auto asked = ask(
-        name, "ReceiveMessage",
-        {{"MaxNumberOfMessages", std::min(kBatch, max - all.size())}, {"WaitTimeSeconds", seconds}},
-        std::chrono::seconds(seconds));
+    const size_t wanted = std::min(kBatch, max - all.size());
+    const auto asked =
+        ask(name, "ReceiveMessage", {{"MaxNumberOfMessages", wanted}, {"WaitTimeSeconds", seconds}},
+            std::chrono::seconds(seconds));
     if (!asked.ok() && (link_.stopped() || !all.empty())) return all;
     const Reply reply = TRY(asked);
     const json messages = list_or_empty(reply.body, "Messages");
@@ -157,7 +190,7 @@ Result<std::vector<Hint>> SqsHints::receive(std::string_view queue, size_t max, 
                      text_or(message, "ReceiptHandle", "")});
     }
     const bool more_time = all.empty() && link_.clock().now() < until && !link_.stopped();
-    if (messages.empty() && !more_time) break;
+    if (messages.size() < wanted && !more_time) break;  // There are hardly any more.
   }
   return all;
 }

@@ -20,34 +20,30 @@ HintSender::HintSender(ConnectHints connect)
     : connect_(std::move(connect)), thread_([this] { run(); }) {}
 
 HintSender::~HintSender() {
-  posted_.put({.queue = {}, .hint = {}, .last = true});
+  posted_.put({});
   thread_.join();
 }
 
-void HintSender::post(std::string queue, std::string hint) {
-  if (waiting_ >= kWaitingMax) return;
-  ++waiting_;
-  posted_.put({std::move(queue), std::move(hint), false});
+void HintSender::post(std::vector<Posted>&& posted) {
+  if (posted.empty() || waiting_ >= kWaitingMax) return;
+  waiting_ += posted.size();
+  posted_.put(std::move(posted));
 }
 
 void HintSender::run() {
-  while (true) {
-    std::vector<Posted> posted = posted_.take();
-    if (posted.empty()) {
-      wait_until(posix_clock().now() + kForever, posix_clock(), posted_.descriptor());
-      continue;
+  for (bool over = false; !over;) {
+    std::map<std::string, std::vector<std::string>> by_queue;
+    for (std::vector<Posted>& some : posted_.take()) {
+      over = over || some.empty();
+      waiting_ -= some.size();
+      for (Posted& one : some) by_queue[one.queue].push_back(std::move(one.hint));
     }
-    const bool last = posted.back().last;
-    if (last) posted.pop_back();
-    waiting_ -= posted.size();
-    send(std::move(posted));
-    if (last) return;
+    send(std::move(by_queue));
+    if (!over) wait_until(posix_clock().now() + kForever, posix_clock(), posted_.descriptor());
   }
 }
 
-void HintSender::send(std::vector<Posted>&& posted) {
-  std::map<std::string, std::vector<std::string>> by_queue;
-  for (Posted& one : posted) by_queue[one.queue].push_back(std::move(one.hint));
+void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue) {
   for (const auto& [queue, hints] : by_queue) {
     const auto failed = failing_.find(queue);
     if (failed != failing_.end() && posix_clock().now() < failed->second) continue;

@@ -21,23 +21,22 @@ class HintSender {
   HintSender(const HintSender&) = delete;
   HintSender& operator=(const HintSender&) = delete;
 
-  // From any thread.
-  void post(std::string queue, std::string hint);
-
- private:
   struct Posted {
     std::string queue;
     std::string hint;
-    bool last = false;
   };
 
+  // From any thread.
+  void post(std::vector<Posted>&& posted);
+
+ private:
   void run();
-  void send(std::vector<Posted>&& posted);
+  void send(std::map<std::string, std::vector<std::string>>&& by_queue);
 
   ConnectHints connect_;
   std::unique_ptr<Hints> hints_;            // Of the thread.
   std::map<std::string, Instant> failing_;  // Queues to leave alone until then. Of the thread.
-  Box<Posted> posted_;
+  Box<std::vector<Posted>> posted_;         // None at all: it is over.
   std::atomic<size_t> waiting_ = 0;
   std::thread thread_;  // Last: it uses the others.
 };

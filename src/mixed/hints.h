@@ -39,6 +39,9 @@ class Hints {
   // none. A queue that nobody has sent to is empty.
   virtual Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis wait) = 0;
 
+  // How many are best settled at once.
+  virtual size_t settle_batch() const { return 1; }
+
   // These hints need not come again. Those that are not settled come back after a while, or when
   // this object is gone.
   virtual Result<void> settle(std::string_view queue, std::span<const std::string> receipts) = 0;

@@ -180,12 +180,14 @@ Answer MixedStore::on(Commit&& commit) {
       if (!stale.empty()) refused = stale_lease(stale);
       continue;
     }
+    std::vector<HintSender::Posted> hints;
     for (const auto& [key, change] : plan.changes) {
       parts_.shared->forget(key);
       if (change.fresh == nullptr) continue;
-      hint_at(std::string(queue_of(key)), change.fresh->id,
-              {version.value(), new_message(*change.fresh)}, &change.fresh->body);
+      hints.push_back(hint_at(std::string(queue_of(key)), change.fresh->id,
+                              {version.value(), new_message(*change.fresh)}, &change.fresh->body));
     }
+    parts_.shared->sender.post(std::move(hints));
     return Committed{plan.puts ? version.value() : 0};
   }
   return *refused;

@@ -69,6 +69,12 @@ void MixedShared::deaf(const std::string& queue, Instant until) {
 MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
     : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
 
+MixedStore::~MixedStore() {
+  for (const auto& [queue, receipts] : unsettled_) {
+    if (!receipts.empty()) (void)parts_.hints->settle(queue, receipts);
+  }
+}
+
 void MixedStore::stop() {
   stopped_ = true;
   parts_.hints->stop();
@@ -168,8 +174,18 @@ Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis w
   }
   auto taken = take(pull, std::move(named), 0);
   // What could not be taken now is found in the rows, or held by somebody.
-  if (taken.ok() && !receipts.empty()) (void)parts_.hints->settle(pull.queue, receipts);
+  if (taken.ok()) settle(pull.queue, std::move(receipts));
   return taken;
+}
+
+// In batches, and what is left when nothing comes. Those that come again do no harm.
+void MixedStore::settle(const std::string& queue, std::vector<std::string>&& receipts) {
+  std::vector<std::string>& waiting = unsettled_[queue];
+  const bool nothing = receipts.empty();
+  std::ranges::move(receipts, std::back_inserter(waiting));
+  if (waiting.empty() || (!nothing && waiting.size() < parts_.hints->settle_batch())) return;
+  (void)parts_.hints->settle(queue, waiting);
+  unsettled_.erase(queue);
 }
 
 Result<std::vector<Delivery>> MixedStore::look(const Pull& pull, size_t bytes) {
@@ -316,11 +332,13 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
     const auto version = writes.empty() ? Result<uint64_t>(0) : write_rows(std::move(writes));
     if (!version.ok() && version.error().code == Code::conflict) continue;
     TRY(version);
+    std::vector<HintSender::Posted> hints;
     for (const size_t i : kept) {
       seen[i].version = version.value();
       parts_.shared->saw(keys[i], seen[i]);
-      if (until == 0) hint_at(renew.queue, leases[i].id, seen[i], nullptr);
+      if (until == 0) hints.push_back(hint_at(renew.queue, leases[i].id, seen[i], nullptr));
     }
+    parts_.shared->sender.post(std::move(hints));
     for (size_t i = 0; i < keys.size(); ++i) {
       const bool same = seen[i].version != 0 && seen[i].row.held_by(leases[i]);
       if (same) continue;
@@ -414,8 +432,8 @@ Result<uint64_t> MixedStore::write_rows(std::vector<Write> writes, uint64_t nonc
   return done->version;
 }
 
-void MixedStore::hint_at(const std::string& queue, const std::string& id,
-                         const SeenMessage& message, const std::string* body) {
+HintSender::Posted MixedStore::hint_at(const std::string& queue, const std::string& id,
+                                       const SeenMessage& message, const std::string* body) const {
   HintText hint{.id = id,
                 .version = message.version,
                 .attempt = message.row.attempt,
@@ -426,7 +444,7 @@ void MixedStore::hint_at(const std::string& queue, const std::string& id,
   } else if (body != nullptr) {
     hint.body = *body;
   }
-  parts_.shared->sender.post(queue, encode_hint(hint, parts_.hints->bytes_max()));
+  return {queue, encode_hint(hint, parts_.hints->bytes_max())};
 }
 
 }  // namespace dunlin

@@ -70,6 +70,8 @@ class MixedStore final : public CallStore {
  public:
   MixedStore(MixedParts parts, const Clock& clock, uint64_t seed);
 
+  ~MixedStore() override;
+
   Blobs& blobs() override { return *parts_.blobs; }
   void stop() override;
 
@@ -97,6 +99,7 @@ class MixedStore final : public CallStore {
   Answer commit_halves(Commit&& commit);
 
   Result<std::vector<Delivery>> take_hinted(const Pull& pull, Millis wait);
+  void settle(const std::string& queue, std::vector<std::string>&& receipts);
   Result<std::vector<Delivery>> look(const Pull& pull, size_t bytes);
   Result<std::vector<Delivery>> take(const Pull& pull, Candidates&& candidates, size_t bytes);
   Result<bool> lease(const Pull& pull, Candidates& candidates);
@@ -110,12 +113,13 @@ class MixedStore final : public CallStore {
   Result<void> each_message(const std::string& prefix, const Each& each);
   static Error damaged(std::string_view key);
   Result<uint64_t> write_rows(std::vector<Write> writes, uint64_t nonce = 0);
-  void hint_at(const std::string& queue, const std::string& id, const SeenMessage& message,
-               const std::string* body);
+  HintSender::Posted hint_at(const std::string& queue, const std::string& id,
+                             const SeenMessage& message, const std::string* body) const;
 
   const Clock& clock_;
   MixedParts parts_;
   Random random_;
+  std::map<std::string, std::vector<std::string>> unsettled_;  // Receipts, by queue.
   std::atomic<bool> stopped_ = false;
 };
 

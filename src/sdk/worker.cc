@@ -63,6 +63,7 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
                                      .tls_ca = connection.tls_ca,
                                      .make = false}));
   impl.agent.connect = std::move(doors.connect);
+  impl.agent.worker.commit_rows = doors.commit_rows;
   impl.desk = std::move(doors.desk);
   return {};
 }

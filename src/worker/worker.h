@@ -168,6 +168,7 @@ class WorkerMind {
     std::vector<Write> replies;      // After the pages.
     std::map<uint64_t, Put> fences;  // By held range: of those with tasks that move on.
     size_t bytes = 0;
+    size_t rows = 0;  // Where messages are rows, too.
     std::vector<Written> pages;
     std::vector<PendingOutcome> outcomes;
     std::vector<PendingMove> moves;
@@ -232,8 +233,7 @@ class WorkerMind {
   void start_from(Held& held, size_t max);
   bool fits(const Held& held) const;
   bool must_claim(const Held& held) const;
-  size_t draft_part(size_t most) const;
-  size_t draft_writes() const;
+  bool has_room(const Draft& draft, size_t rows) const;
   uint32_t losses(const Held& held, const PageView& view, uint32_t offset) const;
   void take_task(Held& held);
   bool page_is_there(Held& held, uint64_t page);

@@ -12,9 +12,16 @@
 namespace dunlin {
 namespace {
 
-constexpr size_t kDraftBytesMax = 4 << 20;
-constexpr size_t kDraftWritesMax = 4000;
+constexpr size_t kDraftBytesMax = 3 << 20;
+constexpr size_t kDraftRowsMax = 8000;
 constexpr size_t kDraftPagesMax = 128;
+// Rows that these need in a commit, at most. A large message has two.
+constexpr size_t kReplyRows = 2;
+constexpr size_t kEndRows = 2;
+constexpr size_t kPageRows = 1 + kReplyRows + kEndRows;
+constexpr size_t kMoveRows = 3;        // With a fence.
+constexpr size_t kFinishRows = 3;      // With the row of a split.
+constexpr size_t kFinishesAlways = 4;  // There is room for so many.
 constexpr size_t kReplyBytesMax = kValueMax - 1024;
 constexpr Millis kPublishEvery = Millis(20);  // While more outcomes are on their way.
 
@@ -33,14 +40,10 @@ bool is_sound(const model::Page& page) {
 
 }  // namespace
 
-// How many pages, moves and finishes, of each, a commit may have. With replies, ends of jobs,
-// fences and rows of splits, and where messages are rows, too, they need half of its rows; what
-// pages write by themselves has the other half.
-size_t WorkerMind::draft_part(size_t most) const {
-  return std::clamp<size_t>(options_.commit_rows / 25, 1, most);
-}
-size_t WorkerMind::draft_writes() const {
-  return std::clamp<size_t>(options_.commit_rows / 2, 1, kDraftWritesMax);
+// Whether so many rows more fit into the commit, beside some finishes.
+bool WorkerMind::has_room(const Draft& draft, size_t rows) const {
+  const size_t most = std::min(options_.commit_rows, kDraftRowsMax);
+  return draft.bytes < kDraftBytesMax && draft.rows + rows + kFinishesAlways * kFinishRows <= most;
 }
 
 void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
@@ -53,8 +56,7 @@ void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
 // One commit is under way at a time; what ends meanwhile goes into the next.
 void WorkerMind::publish() {
   if (publishing_ || (dirty_.empty() && to_finish_.empty())) return;
-  const size_t pages_max = draft_part(kDraftPagesMax);
-  if (now_.at < publish_after_ && !running_.empty() && dirty_.size() < pages_max) {
+  if (now_.at < publish_after_ && !running_.empty() && dirty_.size() < kDraftPagesMax) {
     if (!std::exchange(publish_planned_, true)) {
       later(publish_after_ - now_.at, [this] { publish_planned_ = false; });
     }
@@ -64,8 +66,7 @@ void WorkerMind::publish() {
   std::vector<std::pair<Plan*, uint64_t>> left;
   for (const auto& [plan, number] : dirty_) {
     PageView& view = plan->pages[number];
-    const bool room = draft.bytes < kDraftBytesMax && draft.writes.size() < draft_writes() &&
-                      draft.pages.size() < pages_max;
+    const bool room = has_room(draft, kPageRows) && draft.pages.size() < kDraftPagesMax;
     if (!room || view.asked) {  // It is being read.
       left.emplace_back(plan, number);
       continue;
@@ -90,6 +91,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   if (!view.has_news()) return;  // What was pending has been forgotten.
   Draft::Written written{&plan, number, plan.round, view.era, view.page};
   model::Reply reply;
+  draft.rows += kPageRows;
   draft_moves(draft, view, written.page);
   draft_claims(draft, view, written.page);
   draft_outcomes(draft, plan, view, written.page, reply);
@@ -100,7 +102,10 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   draft.bytes += put.value.size();
   draft.writes.push_back(std::move(put));
   ++plan.busy;
+  const size_t replies = draft.replies.size();
   draft_reply(draft, plan, number, written.page, std::move(reply));
+  if (draft.replies.size() == replies) draft.rows -= kReplyRows;
+  if (!written.full || root_level(plan.spec.tasks()) > 0) draft.rows -= kEndRows;
   draft.pages.push_back(std::move(written));
 }
 
@@ -112,8 +117,7 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
     const uint32_t offset = offset_of(move.range.first());
     Held& held = held_.at(move.held);
     // A split changes where the range ends, too: one after the other.
-    if (held.splitting || draft.bytes >= kDraftBytesMax ||
-        draft.moves.size() >= draft_part(kDraftWritesMax)) {
+    if (held.splitting || !has_room(draft, kMoveRows)) {
       view.moves.push_back(std::move(move));
       continue;
     }
@@ -130,6 +134,7 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
       claims.erase(gone, claims.end());
       std::string body = move.range.SerializeAsString();
       draft.bytes += body.size();
+      draft.rows += kMoveRows;
       draft.writes.push_back(Push{held.queue, {{range_id(move.range), std::move(body)}}});
       // If somebody else holds the message by now, we conflict. Who gets the message of a single
       // task again must find nothing in it.
@@ -167,7 +172,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
   const uint32_t worker = worker_number(page, options_.id);
   size_t taken = 0;
   for (PendingOutcome& pending : view.outcomes) {
-    if (draft.bytes >= kDraftBytesMax || draft.writes.size() >= draft_writes()) break;
+    if (!has_room(draft, 2)) break;
     ++taken;
     ++draft.settles[pending.held];
     const uint32_t offset = pending.outcome.offset();
@@ -181,6 +186,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
       draft.bytes += 64 + pending.out.size() + pending.err.size();
       for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
         if (bytes->empty()) continue;
+        ++draft.rows;
         draft.writes.push_back(Put{std::string(kOutputs),
                                    output_key(plan.job, pending.task, outcome.attempt(), which),
                                    *bytes, kAnyVersion});
@@ -244,7 +250,7 @@ void WorkerMind::draft_finishes(Draft& draft) {
     }
   };
   // What finds no room here is finished later.
-  size_t room = draft_part(kDraftWritesMax);
+  size_t room = (std::min(options_.commit_rows, kDraftRowsMax) - draft.rows) / kFinishRows;
   for (const auto& [id, count] : draft.settles) {
     Held* held = find(id);
     if (held == nullptr || !is_done(*held, count) || wait.contains(held->plan)) continue;
