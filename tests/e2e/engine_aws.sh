@@ -2,28 +2,10 @@
 # against stand-ins that others wrote.
 . "$(dirname "$0")/lib.sh"
 
-command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
-standins=$BUILD/aws_standins
-source=$here/../aws_standins
-if ! cmp -s "$source/package-lock.json" "$standins/installed"; then
-  mkdir -p "$standins"
-  cp "$source/package.json" "$source/package-lock.json" "$standins"
-  (cd "$standins" && npm ci --no-audit --no-fund >npm.log 2>&1) ||
-    fail "npm cannot install the stand-ins: $(tail -n 3 "$standins/npm.log")"
-  cp "$standins/package-lock.json" "$standins/installed"
-fi
-cp "$source/start.mjs" "$standins"
+source "$here/../engines/standins.sh"
 
 unset AWS_SESSION_TOKEN AWS_PROFILE AWS_CA_BUNDLE
 export AWS_EC2_METADATA_DISABLED=true HOME=$work
-
-# start_standin NAME [FOLDER]: sets $standin (its address).
-start_standin() {
-  NODE_NO_WARNINGS=1 node "$standins/start.mjs" "$@" >"$1.out" 2>"$1.log" &
-  started+=($!)
-  wait_for "$1.out" http://
-  standin=$(<"$1.out")
-}
 
 # check NAME ENDPOINTS FILTER OPTIONS...: the tests of that filter against those endpoints.
 check() {

@@ -6,7 +6,7 @@ seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
 cuts=${CUTS:-200}
 echo "SEED=$seed CUTS=$cuts"
 
-# start_proxy NAME PORT MEAN_BYTES: takes the place of the port in DUNLIN_AT.
+# start_proxy NAME PORT MEAN_BYTES: takes the place of the port in DUNLIN_AT and the endpoint.
 start_proxy() {
   rm -f "$1.out"
   python3 "$here/../engines/cuts.py" "$2" "$seed" "$3" "$cuts" >"$1.out" 2>"$1.log" &
@@ -14,6 +14,7 @@ start_proxy() {
   started+=("$!")
   wait_for "$1.out" .
   DUNLIN_AT=${DUNLIN_AT/:$2/:$(head -1 "$1.out")}
+  DUNLIN_AWS_ENDPOINT=${DUNLIN_AWS_ENDPOINT/:$2/:$(head -1 "$1.out")}
 }
 
 # enough_cuts NAME LEAST
@@ -22,7 +23,8 @@ enough_cuts() {
   [ "$(grep -c cut "$1.out")" -ge "$2" ] || fail "$engine: too few cuts"
 }
 
-for engine in ${ENGINES:-hub postgres mixed}; do
+DUNLIN_AWS_ENDPOINT=
+for engine in ${ENGINES:-hub postgres mixed aws}; do
   mkdir tasks
   proxies=()
   bytes=6000  # Between two cuts, on average. Larger requests must have a chance.
@@ -32,10 +34,13 @@ for engine in ${ENGINES:-hub postgres mixed}; do
     bytes=40000
     source "$here/../engines/$engine.sh"
     start_engine
+    [ "$engine" != aws ] || bytes=150000  # Bytes in base64, and rows of messages.
   fi
   direct=$DUNLIN_AT
-  export DUNLIN_AT
-  start_proxy cuts "$port" "$bytes"
+  direct_aws=$DUNLIN_AWS_ENDPOINT
+  export DUNLIN_AT DUNLIN_AWS_ENDPOINT
+  [ "$engine" = aws ] && front=$aws_port || front=$port
+  start_proxy cuts "$front" "$bytes"
   [ "$engine" != mixed ] || start_proxy queue_cuts "${rabbit_ports[0]}" 4000
   note="echo {#} \$DUNLIN_ATTEMPT >>$work/tasks"
   submit --name plain --array 0-1999 -- "$note/plain"
@@ -52,7 +57,7 @@ for engine in ${ENGINES:-hub postgres mixed}; do
     start_worker $name --slots 2 --hold 2s
     workers+=("$worker")
   done
-  DUNLIN_AT=$direct python3 "$here/kill_tasks.py" check "$DUNLIN" "$work" || fail "$engine SEED=$seed"
+  DUNLIN_AT=$direct DUNLIN_AWS_ENDPOINT=$direct_aws python3 "$here/kill_tasks.py" check "$DUNLIN" "$work" || fail "$engine SEED=$seed"
   for worker in "${workers[@]}"; do stop_worker "$worker"; done
   enough_cuts cuts $((cuts / 4))
   [ "$engine" != mixed ] || enough_cuts queue_cuts 1

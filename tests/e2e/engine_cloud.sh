@@ -1,0 +1,60 @@
+# A store in SQS, DynamoDB and S3, as the door of a hub gives them: the contract, what a user meets, and
+# an SQS that loses, repeats and reorders.
+source "$(dirname "$0")/lib.sh"
+source "$here/../engines/aws.sh"
+source "$here/../engines/standins.sh"
+
+bad() {
+  expect 2 "$DUNLIN" store info --at "$1"
+  says "$err" "$2"
+}
+bad aws: "REGION"
+bad aws:us-east-1 "PREFIX"
+bad aws:us-east-1/No "PREFIX"
+expect 2 "$DUNLIN" store info --at aws:us-east-1/lab --aws-endpoint http://example.org
+says "$err" "https:"
+
+start_engine
+(
+  unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+  expect 4 "$DUNLIN" store info
+  says "$err" "AWS_ACCESS_KEY_ID"
+  export AWS_ACCESS_KEY_ID=nobody AWS_SECRET_ACCESS_KEY=nothing
+  expect 4 "$DUNLIN" store info
+  expect 4 "$DUNLIN" worker --allow-root
+)
+
+# Not here: what is as large as the door's items may not be, and commits of more than 100 rows.
+whole=Aws/StoreContract
+large="$whole.*HaveLimits/*:$whole.APullGivesNoMoreBytes*:$whole.RowsOfMoreBytes*:$whole.LargeBatchesOfRows*"
+DUNLIN_TEST_AWS=$DUNLIN_AT "$BUILD/engines_test" --gtest_filter="Aws/*-$large" --gtest_brief=1 \
+  >contract.log 2>&1 || fail "$(tail -n 40 contract.log)"
+
+# runs NAME: each task of a job starts once, as nobody is lost, and has one outcome.
+runs() {
+  start_worker w1 --slots 2
+  submit --name "$1" --array 0-1999 -- "echo {#} >>$work/$1.tasks; test {#} != 7 || head -c 100000 /dev/zero"
+  ends_as done "$1"
+  stop_worker
+  same "$(sort -n "$1.tasks" | uniq -c | awk '$1 != 1' | head -3)" ""
+  same "$(wc -l <"$1.tasks")" 2000
+  same "$("$DUNLIN" results "$1" --json | jq -r .task | sort -n | uniq | wc -l)" 2000
+  same "$("$DUNLIN" logs "$1" 7 | wc -c)" 100000
+}
+runs good
+expect 0 "$DUNLIN" store info
+says "$out" jobs
+
+# The same where SQS is another program, and a careless one.
+start_standin fauxqs
+python3 "$here/../engines/careless.py" "${standin##*:}" 7 >careless.out 2>careless.log &
+started+=($!)
+wait_for careless.out .
+door=$DUNLIN_AWS_ENDPOINT
+export DUNLIN_AWS_ENDPOINT=sqs=http://127.0.0.1:$(<careless.out),dynamodb=$door,s3=$door
+runs careless
+
+export DUNLIN_AWS_ENDPOINT=$door
+expect 0 "$DUNLIN" store destroy --yes
+expect 0 "$DUNLIN" list
+same "$out" "$("$DUNLIN" list --at aws:us-east-1/other)"
