@@ -17,14 +17,14 @@ BANNED = [
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
      ["base/env_posix", "base/log", "bench/",
-      "engine/file_store", "base/lane", "backends/pg_desk", "cloud/http", "hub/test_hub", "sdk/link", "sdk/receive", "sdk/worker",
+      "engine/file_store", "base/lane", "backends/desk", "backends/pg_desk", "cloud/http", "cloud/sqs_hints", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "sdk/link", "sdk/receive", "sdk/worker",
       "worker/orphans", "worker/process", "worker/slot"]),
     (r"\bthrow\b", "Result<T>", []),
     (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main",
                              "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/schema"]),  # Its SQL.
-    (r"std::shared_ptr", "one owner", ["backends/open", "engine/file_store", "sdk/"]),
+    (r"std::shared_ptr", "one owner", ["backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
 

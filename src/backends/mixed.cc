@@ -87,18 +87,15 @@ Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const Open
   return std::unique_ptr<CallStore>(std::move(table));
 }
 
-// Those of the table's own store, if they are there.
-Result<std::shared_ptr<Blobs>> open_blobs(const MixedUrl& url, CallStore& table,
-                                          const OpenOptions& options) {
+Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, MixedParts& parts) {
   if (is_aws(url.blobs)) {
     const Cloud there = TRY(cloud_of(url.blobs, options));
-    return std::shared_ptr<Blobs>(std::make_shared<cloud::S3Blobs>(there.address, there.options,
-                                                                   posix_clock(), posix_disk()));
+    parts.blobs =
+        std::make_unique<cloud::S3Blobs>(there.address, there.options, posix_clock(), posix_disk());
+  } else if (url.blobs != url.table) {
+    parts.blob_store = TRY(open_store(url.blobs, options));
   }
-  if (url.blobs == url.table)
-    return std::shared_ptr<Blobs>(std::shared_ptr<void>(), &table.blobs());
-  const std::shared_ptr<CallStore> store = TRY(open_store(url.blobs, options));
-  return std::shared_ptr<Blobs>(store, &store->blobs());
+  return {};
 }
 
 Result<void> check_queue(const std::string& url) {
@@ -164,11 +161,10 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
   engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<CallStore>> {
     MixedParts made{.table = TRY(open_table(parts.table, options)),
                     .hints = TRY(hints()),
-                    .blobs = nullptr,
                     .shared = shared,
                     .writes_max = rows,
                     .bytes_max = bytes};
-    made.blobs = TRY(open_blobs(parts, *made.table, options));
+    TRY(open_blobs(parts, options, made));
     return std::unique_ptr<CallStore>(
         std::make_unique<MixedStore>(std::move(made), posix_clock(), random_seed()));
   };

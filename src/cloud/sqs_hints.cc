@@ -39,13 +39,11 @@ SqsHints::SqsHints(CloudAddress address, const CloudOptions& options, const Cloc
     : link_(std::move(address), options, clock, disk),
       urls_(QueueUrls::of(link_.address().endpoint(Service::sqs))) {}
 
-std::shared_ptr<QueueUrls> QueueUrls::of(const std::string& endpoint) {
+QueueUrls& QueueUrls::of(const std::string& endpoint) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<QueueUrls>> all;
+  static std::map<std::string, QueueUrls> all;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<QueueUrls>& found = all[endpoint];
-  if (found == nullptr) found = std::make_shared<QueueUrls>();
-  return found;
+  return all[endpoint];
 }
 
 std::optional<std::string> QueueUrls::find(const std::string& name) const {
@@ -70,11 +68,11 @@ Result<std::string> SqsHints::make_queue(const std::string& name) {
   json attributes = {{"VisibilityTimeout", "30"},
                      {"MessageRetentionPeriod", "1209600"},
                      {"ReceiveMessageWaitTimeSeconds", "0"}};
-  if (!urls_->plain) attributes["SqsManagedSseEnabled"] = "true";
+  if (!urls_.plain) attributes["SqsManagedSseEnabled"] = "true";
   Reply made = TRY(
       link_.call(Service::sqs, "CreateQueue", {{"QueueName", name}, {"Attributes", attributes}}));
   if (made.error == "InvalidAttributeName") {
-    urls_->plain = true;
+    urls_.plain = true;
     attributes.erase("SqsManagedSseEnabled");
     made = TRY(
         link_.call(Service::sqs, "CreateQueue", {{"QueueName", name}, {"Attributes", attributes}}));
@@ -91,7 +89,7 @@ Result<std::string> SqsHints::make_queue(const std::string& name) {
 }
 
 Result<std::string> SqsHints::url_of(const std::string& name, bool make) {
-  if (const auto known = urls_->find(name)) return *known;
+  if (const auto known = urls_.find(name)) return *known;
   std::string url;
   if (make) {  // If it is there it stays as it is.
     url = TRY(make_queue(name));
@@ -101,7 +99,7 @@ Result<std::string> SqsHints::url_of(const std::string& name, bool make) {
     if (!found.ok()) return refused(found, fmt::format("the SQS queue {}", name));
     url = text_or(found.body, "QueueUrl", "");
   }
-  urls_->set(name, url);
+  urls_.set(name, url);
   return url;
 }
 
@@ -114,7 +112,7 @@ Result<Reply> SqsHints::ask(const std::string& name, std::string_view operation,
     if (!is_gone(reply) || tries == kGoneMax) {
       return refused(reply, fmt::format("{} of the SQS queue {}", operation, name));
     }
-    urls_->erase(name);
+    urls_.erase(name);
   }
 }
 

@@ -19,7 +19,7 @@ inline constexpr size_t kHintBytesMax = 18 << 10;
 // What is known of a service's queues, for all that speak to it in one process.
 class QueueUrls {
  public:
-  static std::shared_ptr<QueueUrls> of(const std::string& endpoint);
+  static QueueUrls& of(const std::string& endpoint);
 
   std::optional<std::string> find(const std::string& name) const;
   void set(const std::string& name, std::string url);
@@ -53,7 +53,7 @@ class SqsHints final : public Hints {
   Result<Reply> ask(const std::string& name, std::string_view operation, json in, Millis wait);
 
   CloudLink link_;
-  std::shared_ptr<QueueUrls> urls_;
+  QueueUrls& urls_;
 };
 
 }  // namespace dunlin::cloud

@@ -75,6 +75,11 @@ MixedStore::~MixedStore() {
   }
 }
 
+Blobs& MixedStore::blobs() {
+  if (parts_.blobs != nullptr) return *parts_.blobs;
+  return (parts_.blob_store != nullptr ? *parts_.blob_store : *parts_.table).blobs();
+}
+
 void MixedStore::stop() {
   stopped_ = true;
   parts_.hints->stop();

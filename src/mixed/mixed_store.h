@@ -60,7 +60,8 @@ class MixedShared {
 struct MixedParts {
   std::unique_ptr<CallStore> table;  // Its commits of rows are atomic.
   std::unique_ptr<Hints> hints;
-  std::shared_ptr<Blobs> blobs;
+  std::unique_ptr<Blobs> blobs = nullptr;           // Else those of the next,
+  std::unique_ptr<CallStore> blob_store = nullptr;  // else of the table's store.
   std::shared_ptr<MixedShared> shared;
   size_t writes_max = kBatchMax;  // Rows in one commit of the table.
   size_t bytes_max = kBatchBytesMax;
@@ -72,7 +73,7 @@ class MixedStore final : public CallStore {
 
   ~MixedStore() override;
 
-  Blobs& blobs() override { return *parts_.blobs; }
+  Blobs& blobs() override;
   void stop() override;
 
  protected:

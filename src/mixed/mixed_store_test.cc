@@ -72,10 +72,9 @@ class MixedSubject final : public StoreSubject {
     const auto connect = [this]() -> Result<std::unique_ptr<Hints>> {
       return std::unique_ptr<Hints>(std::make_unique<BadHints>(service_));
     };
-    auto blobs = std::shared_ptr<Store>(core_store(*core_, clock_, ++connections_));
     MixedParts parts{.table = core_store(*core_, clock_, ++connections_),
                      .hints = connect().value(),
-                     .blobs = std::shared_ptr<Blobs>(blobs, &blobs->blobs()),
+                     .blob_store = core_store(*core_, clock_, ++connections_),
                      .shared = std::make_shared<MixedShared>(connect),
                      .writes_max = writes_max};
     return std::make_unique<MixedStore>(std::move(parts), clock_, ++connections_);
