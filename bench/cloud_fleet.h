@@ -21,7 +21,7 @@ struct FleetOptions {
   uint64_t rounds = 1;      // A client's jobs, one after the other.
   CloudModel model = {};
   TaskCost cost = {};
-  double seconds_max = 60;  // Of simulated time; what has not come back by then is not waited for.
+  double seconds_max = 120;  // Of simulated time; what has not come back by then is not waited for.
   uint64_t seed = 1;
 };
 
