@@ -66,6 +66,16 @@ void MixedShared::deaf(const std::string& queue, Instant until) {
   deaf_[queue] = until;
 }
 
+bool MixedShared::in_doubt(const std::string& queue) const {
+  const std::lock_guard lock(mutex_);
+  return deaf_.contains(queue);
+}
+
+void MixedShared::answered(const std::string& queue) {
+  const std::lock_guard lock(mutex_);
+  deaf_.erase(queue);
+}
+
 MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
     : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
 
@@ -119,9 +129,10 @@ Answer MixedStore::call(Request&& request) {
 
 // Pulls.
 
-// Who does not want to wait wants all there is now.
+// Who does not want to wait wants all there is now, and no service that may be away.
 Answer MixedStore::pull_now(const Pull& pull) {
-  std::vector<Delivery> found = TRY(take_hinted(pull, Millis(0)));
+  std::vector<Delivery> found;
+  if (!parts_.shared->in_doubt(pull.queue)) found = TRY(take_hinted(pull, Millis(0)));
   Pull rest = pull;
   rest.max = std::min<size_t>(pull.max, parts_.writes_max) - found.size();
   if (rest.max > 0) std::ranges::move(TRY(look(rest, bytes_of(found))), std::back_inserter(found));
@@ -132,7 +143,9 @@ Answer MixedStore::on(const Pull& pull) {
   if (pull.wait == Millis(0)) return pull_now(pull);
   const Instant until = clock_.now() + pull.wait;
   while (true) {
-    if (clock_.now() >= parts_.shared->next_look(pull.queue)) {
+    // A service in doubt is asked only when there is nothing to do.
+    if (clock_.now() >= parts_.shared->next_look(pull.queue) ||
+        parts_.shared->in_doubt(pull.queue)) {
       std::vector<Delivery> found = TRY(look(pull, 0));
       if (!found.empty()) return Deliveries{std::move(found)};
     }
@@ -156,6 +169,7 @@ Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis w
     if (!stopped_) wait_until(next, clock_);
     return std::vector<Delivery>();
   }
+  parts_.shared->answered(pull.queue);
   Candidates named;
   std::vector<std::string> receipts;
   for (const Hint& hint : received.value()) {

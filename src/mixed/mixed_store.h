@@ -44,9 +44,12 @@ class MixedShared {
   Instant next_look(const std::string& queue) const;
   void looked(const std::string& queue, Instant next);
 
-  // Until when the service gives no hints about the queue, as it seems.
+  // Until when the service gives no hints about the queue, as it seems. It is in doubt until it has
+  // answered again: whoever asks it may wait for seconds.
   Instant deaf_until(const std::string& queue) const;
   void deaf(const std::string& queue, Instant until);
+  bool in_doubt(const std::string& queue) const;
+  void answered(const std::string& queue);
 
   HintSender sender;
 

@@ -91,6 +91,64 @@ std::unique_ptr<StoreSubject> mixed_subject() {
 }
 std::unique_ptr<StoreSubject> narrow_subject() { return std::make_unique<MixedSubject<100>>(); }
 
+// A service that can be away: then each question takes five seconds.
+class AwayHints final : public Hints {
+ public:
+  struct Service {
+    SimClock clock;
+    bool away = false;
+    int asked = 0;
+  };
+  explicit AwayHints(Service& service) : service_(service) {}
+  size_t bytes_max() const override { return 2000; }
+  Result<void> send(std::string_view, std::span<const std::string>) override { return {}; }
+  Result<std::vector<Hint>> receive(std::string_view, size_t, Millis wait) override {
+    ++service_.asked;
+    service_.clock.advance(service_.away ? Millis(5000) : wait);
+    if (service_.away) return Error{Code::unavailable, "no answer in time"};
+    return std::vector<Hint>();
+  }
+  Result<void> settle(std::string_view, std::span<const std::string>) override { return {}; }
+  void stop() override {}
+
+ private:
+  Service& service_;
+};
+
+TEST(MixedStore, WorkDoesNotWaitForAServiceThatIsAway) {
+  AwayHints::Service service;
+  const auto connect = [&]() -> Result<std::unique_ptr<Hints>> {
+    return std::unique_ptr<Hints>(std::make_unique<AwayHints>(service));
+  };
+  const std::unique_ptr<Core> core = memory_core();
+  MixedParts parts{.table = core_store(*core, service.clock, 1),
+                   .hints = connect().value(),
+                   .blobs = nullptr,
+                   .shared = std::make_shared<MixedShared>(connect)};
+  MixedStore store(std::move(parts), service.clock, 2);
+  const std::vector<Message> messages = {{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}};
+  ASSERT_TRUE(store.queue().push("work", messages).ok());
+  const auto pull = [&](Millis wait) {
+    const auto got = store.queue().pull("work", 1, std::chrono::hours(1), wait);
+    return got.ok() ? got.value().size() : 99;
+  };
+  service.away = true;
+  EXPECT_EQ(pull(Millis(0)), 1U);
+  EXPECT_EQ(service.asked, 1);
+  service.clock.advance(std::chrono::minutes(1));
+  EXPECT_EQ(pull(Millis(0)), 1U);
+  EXPECT_EQ(pull(std::chrono::seconds(20)), 1U);
+  EXPECT_EQ(pull(std::chrono::seconds(20)), 1U);
+  EXPECT_EQ(service.asked, 1);
+  // With nothing to do it is asked again, and is in doubt no more when it answers.
+  service.away = false;
+  EXPECT_EQ(pull(std::chrono::seconds(20)), 0U);
+  const int asked = service.asked;
+  EXPECT_GT(asked, 1);
+  EXPECT_EQ(pull(Millis(0)), 0U);
+  EXPECT_EQ(service.asked, asked + 1);
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Mixed, StoreContract, testing::Values(&mixed_subject));

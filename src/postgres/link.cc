@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -12,7 +14,7 @@
 namespace dunlin {
 namespace {
 
-constexpr const char* kConnectSeconds = "5";  // For each host.
+constexpr const char* kConnectSeconds = "3";  // For each host.
 constexpr Millis kSetUpMax = std::chrono::seconds(10);
 constexpr std::string_view kConflict = "DU001";  // Raised by our own functions.
 
@@ -56,7 +58,70 @@ std::string shown(const std::string& url) {
   return url.substr(0, colon) + url.substr(at);
 }
 
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Which of a URL's hosts took writes last. A new connection asks it first: one that is cut off
+// costs seconds, and a command makes several connections.
+class LastHosts {
+ public:
+  PgHosts find(const std::string& url) {
+    const std::lock_guard lock(mutex_);
+    return by_url_[url];
+  }
+  void keep(const std::string& url, PgHosts host) {
+    const std::lock_guard lock(mutex_);
+    by_url_[url] = std::move(host);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, PgHosts> by_url_;
+};
+
+LastHosts& last_hosts() {
+  static LastHosts hosts;
+  return hosts;
+}
+
 }  // namespace
+
+PgHosts hosts_of(const std::string& url, const PgHosts& first) {
+  std::vector<std::string> names;
+  std::vector<std::string> ports;
+  PQconninfoOption* const parsed = PQconninfoParse(url.c_str(), nullptr);
+  for (const PQconninfoOption* option = parsed; option != nullptr && option->keyword != nullptr;
+       ++option) {
+    if (option->val == nullptr) continue;
+    const std::string_view keyword = option->keyword;
+    if (keyword == "hostaddr") {
+      names.clear();
+      break;
+    }
+    if (keyword == "host") names = split(option->val);
+    if (keyword == "port") ports = split(option->val);
+  }
+  PQconninfoFree(parsed);
+  if (ports.size() == 1) ports.resize(names.size(), ports.front());
+  PgHosts hosts = first;
+  bool found = false;
+  for (size_t i = 0; i < names.size() && names.size() == ports.size(); ++i) {
+    if (!found && PgHosts{names[i], ports[i]} == first) {
+      found = true;
+      continue;
+    }
+    hosts.names += "," + names[i];
+    hosts.ports += "," + ports[i];
+  }
+  return found ? hosts : PgHosts();
+}
 
 Result<PgAddress> parse_postgres_url(std::string_view url) {
   PgAddress address{.url = std::string(url), .schema = "dunlin"};
@@ -82,21 +147,33 @@ Result<PgAddress> parse_postgres_url(std::string_view url) {
   return address;
 }
 
+PGconn* PgLink::dial(const PgHosts& hosts) {
+  // What the URL says wins over what stands before it.
+  std::array<const char*, 10> names = {
+      "connect_timeout", "target_session_attrs", "tcp_user_timeout",
+      "keepalives_idle", "application_name",     "client_encoding",
+      "dbname"};
+  std::array<const char*, 10> values = {
+      kConnectSeconds, "read-write", "15000", "10", "dunlin", "UTF8", address_.url.c_str()};
+  if (!hosts.names.empty()) {
+    names[7] = "host";
+    values[7] = hosts.names.c_str();
+    names[8] = "port";
+    values[8] = hosts.ports.c_str();
+  }
+  return PQconnectdbParams(names.data(), values.data(), 1);
+}
+
 Result<void> PgLink::connect() {
   if (connected()) return {};
-  // What the URL says comes last and wins.
-  const std::array<const char*, 8> names = {
-      "connect_timeout",  "target_session_attrs", "tcp_user_timeout", "keepalives_idle",
-      "application_name", "client_encoding",      "dbname",           nullptr};
-  const std::array<const char*, 8> values = {
-      kConnectSeconds, "read-write",         "15000", "10", "dunlin",
-      "UTF8",          address_.url.c_str(), nullptr};
-  connection_.reset(PQconnectdbParams(names.data(), values.data(), 1));
+  connection_.reset(dial(hosts_of(address_.url, last_hosts().find(address_.url))));
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     const Error error = connect_error(PQerrorMessage(connection_.get()), shown(address_.url));
     connection_.reset();
+    last_hosts().keep(address_.url, {});
     return error;
   }
+  last_hosts().keep(address_.url, {PQhost(connection_.get()), PQport(connection_.get())});
   PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
   const Instant deadline = clock_.now() + kSetUpMax;
@@ -112,6 +189,7 @@ Result<void> PgLink::connect() {
 
 Error PgLink::lost(std::string_view why) {
   Error error{Code::unavailable, fmt::format("{}: {}", shown(address_.url), first_line(why))};
+  last_hosts().keep(address_.url, {});
   connection_.reset();  // And with it what `why` may point to.
   prepared_.clear();
   return error;

@@ -26,6 +26,15 @@ struct PgAddress {
 // Of postgres://… or postgresql://…, with an optional #SCHEMA. `invalid` says what is wrong.
 Result<PgAddress> parse_postgres_url(std::string_view url);
 
+// One host, or several with commas between them, as libpq takes them.
+struct PgHosts {
+  std::string names;
+  std::string ports;
+  bool operator==(const PgHosts&) const = default;
+};
+// Those of a URL, in its order but for one that is asked first. None if the URL does not name it.
+PgHosts hosts_of(const std::string& url, const PgHosts& first);
+
 class PgLink {
  public:
   PgLink(PgAddress address, const Clock& clock) : address_(std::move(address)), clock_(clock) {}
@@ -52,6 +61,7 @@ class PgLink {
   Result<void> prepare(const char* statement, Instant deadline);
   Error failure(const PGresult* result);
   Error lost(std::string_view why);
+  PGconn* dial(const PgHosts& hosts);
   Result<void> simple(const std::string& text, Instant deadline);
 
   PgAddress address_;

@@ -1,13 +1,63 @@
-# Sourced by campaigns: a job whose starts are all noted, and the check that each task of it has one
-# outcome, of an attempt that did start, and that none started twice.
+# Sourced by campaigns: a job whose starts are all noted, somebody who looks at it all the time, and the
+# check that each task has one outcome, of an attempt that did start, and that none started twice.
+slots=4  # Of each.
 
-# submit_noted TASKS: sets $job.
+# submit_noted TASKS SECONDS: for two workers, which need at least so long for all of them. Sets $job.
 submit_noted() {
-  submit --array "0-$(($1 - 1))" -- "echo {#} \$DUNLIN_ATTEMPT >>$work/started"
+  local name pause
+  for name in w1 w2; do start_worker "$name" --slots $slots --hold 10s; done
+  pause=$(awk "BEGIN {print 2 * $slots * $2 / $1}")
+  submit --array "0-$(($1 - 1))" -- "echo {#} \$DUNLIN_ATTEMPT >>$work/started; sleep $pause"
+  all=$1
+  look_on &
+  started+=("$!")
 }
 
 ended() { "$DUNLIN" status "$job" --json | jq -r '.ok + .failed'; }
 more_than() { [ "$(ended)" -gt "$1" ]; }
+
+# How many have ended, and when that was seen.
+look_on() {
+  local count
+  while true; do
+    if count=$(ended 2>/dev/null) && [ -n "$count" ]; then echo "$EPOCHREALTIME $count" >>seen; fi
+    sleep 0.2
+  done
+}
+
+# goes_wrong WHAT COMMAND...: does that to the servers while there is much to do, and returns when the
+# work has gone on since.
+goes_wrong() {
+  local before
+  before=$(ended)
+  [ "$before" -lt $((all * 9 / 10)) ] || fail "too late for this: $before tasks have ended: $1"
+  echo "$EPOCHREALTIME after $before tasks: $1" >>wrong
+  "${@:2}"
+  # What was under way may still end: only more than that is going on.
+  within 120 more_than $((before + all / 50))
+}
+
+# stood_still_at_most SECONDS: at any time until all had ended, as somebody saw who looked on.
+stood_still_at_most() {
+  python3 - "$1" <<'PY'
+import sys
+wrong = [line.split(" ", 1) for line in open("wrong")]
+wrong = [(float(when), what.strip()) for when, what in wrong] + [(float("inf"), "")]
+steps, most = [], -1
+for line in open("seen"):
+    when, count = line.split()
+    if int(count) > most:
+        most = int(count)
+        steps.append(float(when))
+pauses = [(after - before, before, after) for before, after in zip(steps, steps[1:])]
+for (begin, what), (end, _) in zip(wrong, wrong[1:]):
+    longest = max((pause for pause, before, after in pauses if after > begin and before < end), default=0)
+    print(f"{what}; the work stood still for {longest:.1f} s at most")
+longest = max(pauses)[0]
+print(f"{most} tasks ended in {steps[-1] - steps[0]:.0f} s; the longest pause was {longest:.1f} s")
+sys.exit(f"FAILED: more than {sys.argv[1]} s" if longest > float(sys.argv[1]) else 0)
+PY
+}
 
 # check_outcomes TASKS: when the job has ended.
 check_outcomes() {
@@ -19,8 +69,9 @@ check_outcomes() {
 import collections, sys
 starts = collections.Counter(tuple(map(int, line.split())) for line in open(sys.argv[1]))
 twice = [start for start, count in starts.items() if count > 1]
-missing = [line for line in open(sys.argv[2])
-           if (int(line.split()[0]), int(line.split()[2])) not in starts]
-sys.exit(f"twice: {twice[:5]}, never: {missing[:5]}" if twice or missing else 0)
+results = [tuple(map(int, line.split()[::2])) for line in open(sys.argv[2])]
+missing = [result for result in results if result not in starts]
+if twice or missing: sys.exit(f"twice: {twice[:5]}, never: {missing[:5]}")
+print(f"{len(results)} tasks, one outcome each, {starts.total()} starts")
 PY
 }

@@ -1,5 +1,9 @@
 # Three PostgreSQL nodes with synchronous standbys under Patroni, and the three etcd nodes that it
 # needs. Sourced after tests/e2e/lib.sh and tests/engines/postgres.sh.
+#
+# Patroni talks to etcd by its older interface (v2). With the newer one Patroni before 3.0.3 (Debian 12
+# has 3.0.2) overwrites the lock of the new leader when an old one comes back from where it was cut off
+# (https://github.com/patroni/patroni/pull/2689), and PostgreSQL loses what it had acknowledged.
 
 # Where the nodes are, and what runs a command there: a test with networks of its own says otherwise.
 node_hosts=(127.0.0.1 127.0.0.1 127.0.0.1)
@@ -21,7 +25,7 @@ start_etcd() {
   for i in 0 1 2; do cluster+="e$i=http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]},"; done
   for i in 0 1 2; do
     # shellcheck disable=SC2086
-    ${node_in[$i]} etcd --name "e$i" --data-dir "$work/etcd$i" --initial-cluster-state new \
+    ${node_in[$i]} etcd --name "e$i" --data-dir "$work/etcd$i" --initial-cluster-state new --enable-v2 \
       --listen-client-urls "http://${node_hosts[$i]}:${etcd_ports[$i]}" \
       --advertise-client-urls "http://${node_hosts[$i]}:${etcd_ports[$i]}" \
       --listen-peer-urls "http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]}" \
@@ -40,7 +44,7 @@ start_node() {
 scope: dunlin
 name: node$1
 restapi: { listen: ${node_hosts[$1]}:${rest_ports[$1]}, connect_address: ${node_hosts[$1]}:${rest_ports[$1]} }
-etcd3: { hosts: [${node_hosts[0]}:${etcd_ports[0]}, ${node_hosts[1]}:${etcd_ports[1]}, ${node_hosts[2]}:${etcd_ports[2]}] }
+etcd: { hosts: [${node_hosts[0]}:${etcd_ports[0]}, ${node_hosts[1]}:${etcd_ports[1]}, ${node_hosts[2]}:${etcd_ports[2]}] }
 bootstrap:
   dcs:
     ttl: 20

@@ -1,6 +1,6 @@
 # RabbitMQ and PostgreSQL on three machines with networks of their own: the machine that leads is cut
-# off from all others in the middle of 20,000 tasks, and comes back; then that which leads by then.
-# Nothing is lost, each task has one outcome, and the work goes on by itself within 60 s.
+# off from all others in the middle of 50,000 tasks, and comes back; then that which leads the other.
+# Nothing is lost, each task has one outcome, and the work goes on by itself within 30 s.
 [ -n "${IN_NETWORK:-}" ] || {
   unshare --net true 2>/dev/null || { echo "skipped: may not make networks here (unshare --net)"; exit 77; }
   command -v ip >/dev/null || { echo "skipped: there is no ip: install the package iproute2"; exit 77; }
@@ -11,7 +11,7 @@ source "$here/../engines/postgres.sh"
 source "$here/../engines/patroni.sh"
 source "$here/../engines/rabbit.sh"
 source "$here/../engines/one_outcome.sh"
-tasks=${TASKS:-20000}
+tasks=${TASKS:-50000}
 
 # Machine I is a network with the address 10.77.0.(I+1), held by a process; all meet at a bridge. It
 # all goes with the processes.
@@ -37,14 +37,16 @@ rabbit_hosts=("${node_hosts[@]}") rabbit_in=("${node_in[@]}")
 
 start_cluster
 start_rabbit_cluster
-export DUNLIN_AT=${AT:-queue=$rabbit_url,table=$pg_url}
+export DUNLIN_AT=queue=$rabbit_url,table=$pg_url
 expect 0 "$DUNLIN" store init
-for name in w1 w2; do start_worker $name --slots 2 --hold 10s; done
-submit_noted "$tasks"
+submit_noted "$tasks" 150
+
+cut_off() { ip link set "cable$1" down; }
 
 part=1
 for service in postgres rabbit; do
-  within 900 more_than $((tasks * part / 4))
+  within 600 more_than $((tasks * part / 6))
+  within 120 synchronous
   if [ $service = postgres ]; then
     within 60 find_leader
     cut=$leader
@@ -52,20 +54,13 @@ for service in postgres rabbit; do
     within 60 find_rabbit_leader
     cut=$rabbit_leader
   fi
-  before=$(ended)
-  began=$(date +%s)
-  ip link set "cable$cut" down
-  # What was under way may still end: only more than that is going on.
-  enough=$((before + tasks / 100))
-  [ $enough -lt "$tasks" ] || fail "too few tasks: they had ended before anything was cut off"
-  within 120 more_than $enough
-  took=$(($(date +%s) - began))
-  echo "machine $cut, which led $service, was cut off after $before tasks; the work went on after $took s"
-  [ $took -le 60 ] || fail "that took too long"
+  goes_wrong "machine $cut, which leads $service, was cut off" cut_off "$cut"
+  # It finds out that it is alone, and must not believe that it leads when it comes back.
+  sleep 20
   ip link set "cable$cut" up
-  within 120 synchronous
   within 120 rabbit_listens "$cut"
   part=$((part + 1))
 done
-expect 0 timeout 1200 "$DUNLIN" wait "$job"
+expect 0 timeout 900 "$DUNLIN" wait "$job"
+stood_still_at_most 30
 check_outcomes "$tasks"
