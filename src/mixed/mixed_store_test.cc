@@ -123,7 +123,6 @@ TEST(MixedStore, WorkDoesNotWaitForAServiceThatIsAway) {
   const std::unique_ptr<Core> core = memory_core();
   MixedParts parts{.table = core_store(*core, service.clock, 1),
                    .hints = connect().value(),
-                   .blobs = nullptr,
                    .shared = std::make_shared<MixedShared>(connect)};
   MixedStore store(std::move(parts), service.clock, 2);
   const std::vector<Message> messages = {{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}};
