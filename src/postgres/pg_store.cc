@@ -14,6 +14,7 @@ namespace {
 constexpr Millis kRetryFirst = Millis(20);
 constexpr Millis kRetryMax = Millis(1000);
 constexpr Millis kTryMax = Millis(15'000);  // For one try of several.
+constexpr Millis kCheckMax = Millis(5000);
 
 }  // namespace
 
@@ -94,10 +95,15 @@ Result<std::unique_ptr<PgStore>> open_postgres(const std::string& url, const PgO
   const PgAddress address = TRY(parse_postgres_url(url));
   PgLink link(address, clock);
   const Instant deadline = clock.now() + options.connect_wait;
-  Result<void> good = check_schema(link, deadline);
+  // A host that does not answer may take all the time: those that do need some, too.
+  const auto check = [&]() -> Result<void> {
+    TRY(link.connect());
+    return check_schema(link, std::max(deadline, clock.now() + kCheckMax));
+  };
+  Result<void> good = check();
   while (!good.ok() && good.error().code == Code::unavailable && clock.now() < deadline) {
     wait_until(std::min(deadline, clock.now() + kRetryMax / 4), clock);
-    good = check_schema(link, deadline);
+    good = check();
   }
   TRY(good);
   return std::make_unique<PgStore>(address, options, clock);

@@ -50,6 +50,16 @@ sql "create role guest login password 'guest'"
 expect 4 "$DUNLIN" store info --at "${pg_url/dunlin:secret/guest:guest}"
 says "$err" "may not use the schema dunlin"
 
+# A host that takes connections and says nothing costs seconds, no more.
+mkfifo silent.port
+python3 -c 'import socket, time
+silent = socket.create_server(("127.0.0.1", 0))
+print(silent.getsockname()[1], flush=True)
+time.sleep(600)' >silent.port &
+started+=("$!")
+read -r silent <silent.port
+expect 0 timeout 30 "$DUNLIN" store info --at "${pg_url/@/@127.0.0.1:$silent,}"
+
 # Two schemas are two stores; destroying one leaves the other alone.
 expect 0 "$DUNLIN" store init --at "$pg_url#lab"
 expect 0 "$DUNLIN" store put --at "$pg_url#lab" t k lab
