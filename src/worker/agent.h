@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backends/desk.h"
-#include "base/lane.h"
 #include "base/env.h"
+#include "base/lane.h"
 #include "worker/slots.h"
 #include "worker/worker.h"
 
