@@ -56,11 +56,16 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
     if (!sent.ok() && failing_.empty()) {
       log::warning("no hints are sent, work is found more slowly: {}", sent.error().what);
     }
-    if (sent.ok() && failing_.erase(queue) > 0 && failing_.empty()) {
-      log::info("hints are sent again");
+    if (sent.ok() && !failing_.empty()) {
+      // Others have perhaps nothing to send any more.
+      const Instant now = posix_clock().now();
+      std::erase_if(failing_,
+                    [&](const auto& one) { return one.first == queue || one.second <= now; });
+      if (failing_.empty()) log::info("hints are sent again");
     }
     // Trying takes seconds, in which other queues would wait.
     if (!sent.ok()) failing_[queue] = posix_clock().now() + kFailingWait;
+    fails_ = !failing_.empty();
   }
 }
 

@@ -29,6 +29,9 @@ class HintSender {
   // From any thread.
   void post(std::vector<Posted>&& posted);
 
+  // Whether hints are dropped because the service does not take them. From any thread.
+  bool fails() const { return fails_; }
+
  private:
   void run();
   void send(std::map<std::string, std::vector<std::string>>&& by_queue);
@@ -38,6 +41,7 @@ class HintSender {
   std::map<std::string, Instant> failing_;  // Queues to leave alone until then. Of the thread.
   Box<std::vector<Posted>> posted_;         // None at all: it is over.
   std::atomic<size_t> waiting_ = 0;
+  std::atomic<bool> fails_ = false;
   std::thread thread_;  // Last: it uses the others.
 };
 

@@ -67,6 +67,8 @@ void MixedShared::deaf(const std::string& queue, Instant until) {
 }
 
 bool MixedShared::in_doubt(const std::string& queue) const {
+  // What we cannot send, others do not get either.
+  if (sender.fails()) return true;
   const std::lock_guard lock(mutex_);
   return deaf_.contains(queue);
 }
@@ -210,8 +212,9 @@ void MixedStore::settle(const std::string& queue, std::vector<std::string>&& rec
 Result<std::vector<Delivery>> MixedStore::look(const Pull& pull, size_t bytes) {
   const size_t max = std::min<size_t>(pull.max, parts_.writes_max);
   const WallTime now = clock_.wall();
-  Instant next = clock_.now() + kLookEvery * 3 / 4 +
-                 Millis(random_.below(static_cast<uint64_t>(kLookEvery.count() / 2)));
+  const Millis every = parts_.shared->in_doubt(pull.queue) ? kLookFailing : kLookEvery;
+  Instant next = clock_.now() + every * 3 / 4 +
+                 Millis(random_.below(static_cast<uint64_t>(every.count() / 2)));
   Candidates ready;
   TRY(each_message(pull.queue + "/", [&](Row&& row, MessageRow&& message) {
     if (!message.ready(now)) {

@@ -1,6 +1,7 @@
 #include "mixed/mixed_store.h"
 
 #include <deque>
+#include <thread>
 
 #include "sim/clock.h"
 #include "store/contract.h"
@@ -97,11 +98,15 @@ class AwayHints final : public Hints {
   struct Service {
     SimClock clock;
     bool away = false;
+    std::atomic<bool> full = false;  // It takes no hints.
     int asked = 0;
   };
   explicit AwayHints(Service& service) : service_(service) {}
   size_t bytes_max() const override { return 2000; }
-  Result<void> send(std::string_view, std::span<const std::string>) override { return {}; }
+  Result<void> send(std::string_view, std::span<const std::string>) override {
+    if (service_.full) return Error{Code::unavailable, "refused"};
+    return {};
+  }
   Result<std::vector<Hint>> receive(std::string_view, size_t, Millis wait) override {
     ++service_.asked;
     service_.clock.advance(service_.away ? Millis(5000) : wait);
@@ -146,6 +151,26 @@ TEST(MixedStore, WorkDoesNotWaitForAServiceThatIsAway) {
   EXPECT_GT(asked, 1);
   EXPECT_EQ(pull(Millis(0)), 0U);
   EXPECT_EQ(service.asked, asked + 1);
+}
+
+TEST(MixedStore, WhenHintsAreRefusedRowsAreLookedThrough) {
+  AwayHints::Service service;
+  const auto connect = [&]() -> Result<std::unique_ptr<Hints>> {
+    return std::unique_ptr<Hints>(std::make_unique<AwayHints>(service));
+  };
+  const std::unique_ptr<Core> core = memory_core();
+  const auto shared = std::make_shared<MixedShared>(connect);
+  MixedParts parts{
+      .table = core_store(*core, service.clock, 1), .hints = connect().value(), .shared = shared};
+  MixedStore store(std::move(parts), service.clock, 2);
+  service.full = true;
+  ASSERT_TRUE(store.queue().push("work", std::vector<Message>{{"a", "1"}}).ok());
+  while (!shared->sender.fails()) std::this_thread::yield();
+  const Millis hold = std::chrono::hours(1);
+  EXPECT_EQ(store.queue().pull("work", 1, hold, Millis(0)).value().size(), 1U);
+  ASSERT_TRUE(store.queue().push("work", std::vector<Message>{{"b", "2"}}).ok());
+  EXPECT_EQ(store.queue().pull("work", 1, hold, std::chrono::seconds(20)).value().size(), 1U);
+  EXPECT_EQ(service.asked, 0);
 }
 
 }  // namespace
