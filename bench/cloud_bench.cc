@@ -98,7 +98,7 @@ Result<Report> latency(const CloudVerb& verb) {
   options.seconds_max = 2.0 * kCycles;
   const std::vector<double> ms = TRY(simulate(options)).round_ms;
   const double mean = std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size());
-  Report report("cloud latency");
+  Report report("simulated cloud latency");
   report.add({{"what", "submission to result, simulated"},
               {"tasks", kCycles},
               {"mean_ms", Value(mean, 1)},
@@ -112,7 +112,7 @@ Result<Report> latency(const CloudVerb& verb) {
 
 Report make_report(const CloudVerb& verb) {
   const CloudModel& model = verb.fleet.model;
-  Report report("cloud, simulated");
+  Report report("simulated cloud");
   report.set("clients", verb.fleet.clients);
   report.set("slots", verb.fleet.slots);
   report.set("seed", verb.fleet.seed);
