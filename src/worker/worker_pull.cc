@@ -16,6 +16,7 @@ namespace {
 constexpr Millis kScanIdle = Millis(500);
 constexpr Millis kScanBusy = std::chrono::seconds(5);
 constexpr Millis kShareEvery = Millis(250);
+constexpr int kCountPart = 10;  // Of the time, at most, is spent on counting a queue.
 constexpr Millis kPullWait = std::chrono::seconds(10);
 constexpr Millis kDoubtWait = Millis(50);
 constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another route.
@@ -23,6 +24,7 @@ constexpr size_t kHeldMax = 4096;          // Ranges.
 constexpr uint64_t kShareMax = 1U << 15U;  // Tasks of one range.
 constexpr uint64_t kPullMax = 256;         // Messages of one pull.
 constexpr double kAheadUs = 100'000;       // Work to hold beyond what runs.
+constexpr uint64_t kLeastPart = 4;         // Of that is the least to take from a range.
 constexpr double kLongUs = 1'000'000;      // Tasks that take longer are not held ahead.
 constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back.
 
@@ -305,8 +307,10 @@ uint64_t WorkerMind::share_of(const Held& held) const {
   const auto view = std::ranges::find(routes_, held.queue, &RouteView::queue);
   const uint64_t holders = view == routes_.end() ? 1 : std::max<uint64_t>(view->depth.leased, 1);
   const uint64_t guided = holders == 1 ? size : size / (2 * holders);
-  return std::min({std::max<uint64_t>(want, options_.slots),
-                   std::max<uint64_t>(guided, options_.slots), kShareMax});
+  // What is done sooner than the store answers is not worth a message of its own: the rest of the
+  // range would go from worker to worker, one round trip for each piece.
+  const uint64_t least = std::max<uint64_t>(options_.slots, target() / kLeastPart);
+  return std::min({std::max<uint64_t>(want, options_.slots), std::max(guided, least), kShareMax});
 }
 
 // Gives the tasks from `last` on to whoever pulls them next. REQUIRES: none of them was started.
@@ -346,10 +350,11 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   });
 }
 
-// What others could do now is given back: half of the range with most unstarted tasks.
+// What others could do now is given back: half of the range with most unstarted tasks. A store that
+// counts slowly is asked less often, so that counting never takes much of its time.
 void WorkerMind::share_with_hungry() {
-  later(kShareEvery, [this] { share_with_hungry(); });
-  if (held_.empty() || stopping()) return;
+  const auto again = [this](Millis delay) { later(delay, [this] { share_with_hungry(); }); };
+  if (held_.empty() || stopping()) return again(kShareEvery);
   measure_running();
   const bool slow = mean_us_ > kLongUs;  // Then even one task is worth another worker's while.
   const uint64_t least = slow ? 1 : 2;
@@ -359,7 +364,9 @@ void WorkerMind::share_with_hungry() {
     if (most == nullptr || held.last - held.next > most->last - most->next) most = &held;
   }
   const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
-  ask(AskDepth{queue}, [this, queue, least, id = most != nullptr ? most->id : 0](Answer&& answer) {
+  ask(AskDepth{queue}, [this, queue, least, again, asked = now_.at,
+                        id = most != nullptr ? most->id : 0](Answer&& answer) {
+    again(std::max(kShareEvery, kCountPart * (now_.at - asked)));
     const auto* depth = std::get_if<Depth>(&answer);
     if (depth == nullptr) return;
     const auto view = std::ranges::find(routes_, queue, &RouteView::queue);
