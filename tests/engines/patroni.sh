@@ -99,7 +99,7 @@ kill_leader() {
   wait "${nodes[$killed]}" 2>/dev/null || true
 }
 
-# Sets pg_url, which names all three.
+# Sets pg_url, which names all three; first the one that leads, because it is the one to die.
 start_cluster() {
   nodes=()
   chmod 755 "$work"
@@ -110,6 +110,8 @@ start_cluster() {
   within 90 find_leader
   within 90 synchronous
   local hosts=""
-  for i in 0 1 2; do hosts+=,${node_hosts[$i]}:${pg_ports[$i]}; done
+  for i in "$leader" $(((leader + 1) % 3)) $(((leader + 2) % 3)); do
+    hosts+=,${node_hosts[$i]}:${pg_ports[$i]}
+  done
   pg_url=postgres://dunlin:secret@${hosts#,}/postgres
 }
