@@ -64,5 +64,5 @@ for engine in ${ENGINES:-hub postgres mixed aws}; do
   kill "${proxies[@]}"
   wait "${proxies[@]}" 2>/dev/null || true
   if [ "$engine" = hub ]; then kill_hub; else kill_engine; fi
-  rm -rf tasks hub
+  rm -rf tasks hub pg rabbit0
 done
