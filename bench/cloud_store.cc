@@ -247,27 +247,43 @@ void CloudStore::wait(uint64_t id) {
 void CloudStore::give_up_waiting(uint64_t id, uint64_t wait) {
   const auto found = pulls_.find(id);
   if (found == pulls_.end() || found->second.wait != wait) return;
-  std::erase(lines_[found->second.pull.queue].waiting, id);
+  const Pulling& pulling = found->second;
+  std::erase(lines_[pulling.pull.queue].waiting, id);
   ++sqs_.received;
-  if (timeline_.now() >= found->second.until) return end(id, Deliveries{});
-  advance(id);
+  timeline_.after(settle(*pulling.site, pulling.pull.queue, 0), [this, id] {
+    if (timeline_.now() >= pulls_.at(id).until) return end(id, Deliveries{});
+    advance(id);
+  });
 }
 
-// Also without a hint there: who got some asks for more.
+// How long it takes.
+Micros CloudStore::settle(CloudSite& site, const std::string& queue, size_t hints) {
+  size_t& waiting = site.unsettled_[queue];
+  waiting += hints;
+  if (hints > 0 && waiting < kSqsBatch) return 0;
+  Micros took = 0;
+  for (; waiting > 0; waiting -= std::min(waiting, kSqsBatch)) {
+    ++sqs_.deleted;
+    took += model_.sqs.draw(random_);
+  }
+  return took;
+}
+
+// Also without a hint there: who got as many as it asked for asks for more.
 void CloudStore::receive(uint64_t id) {
   Pulling& pulling = pulls_.at(id);
   ++pulling.wait;  // That one is over.
   Line& line = lines_[pulling.pull.queue];
-  const size_t count =
-      std::min<size_t>({kSqsBatch, pulling.pull.max - pulling.hints, line.hints.size()});
+  const size_t wanted = std::min<size_t>(kSqsBatch, pulling.pull.max - pulling.hints);
+  const size_t count = std::min(wanted, line.hints.size());
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) bytes += base64(line.hints[i]);
   line.hints.erase(line.hints.begin(), line.hints.begin() + static_cast<ptrdiff_t>(count));
   pulling.hints += count;
   sqs_.received += units_of(bytes, kSqsChunk);
-  timeline_.after(model_.sqs.draw(random_), [this, id, count] {
+  timeline_.after(model_.sqs.draw(random_), [this, id, all = count == wanted] {
     const Pulling& now = pulls_.at(id);
-    if (count > 0 && now.hints < now.pull.max) return receive(id);
+    if (all && now.hints < now.pull.max) return receive(id);
     lease(id, now.hints, true);
   });
 }
@@ -291,10 +307,7 @@ void CloudStore::leased(uint64_t id, size_t count, bool hinted) {
     more += read(2, count);
     if (got > 0) more += write(1, 2 * got);
   }
-  for (size_t i = 0; hinted && i < round_up(count, kSqsBatch); ++i) {
-    ++sqs_.deleted;
-    more += model_.sqs.draw(random_);
-  }
+  if (hinted) more += settle(*pulls_.at(id).site, pulls_.at(id).pull.queue, count);
   timeline_.after(more, [this, id, got, answer = std::move(answer)] {
     const bool over = timeline_.now() >= pulls_.at(id).until;
     if (got > 0 || over) return end(id, Answer(answer));

@@ -5,8 +5,9 @@
 //                sends hints for what was pushed, by a thread of its own: one request at a time,
 //                for each queue and ten hints, with what has gathered meanwhile.
 //   pull         looks through the queue's rows first and every five seconds; else waits for hints,
-//                takes more as long as there are any, writes the lease, deletes the hints. A hint
-//                whose message is gone costs all of that.
+//                asks for more if it got as many as it asked for, and writes the lease. A hint
+//                whose message is gone costs that, too. Hints are deleted in tens, and when none
+//                comes.
 //   renew        one write
 //   depth        a scan of the queue's rows
 //   get, scan    one read for each 100 keys or each page
@@ -38,6 +39,7 @@ class CloudSite {
     std::vector<size_t> hints;  // Their bytes.
   };
   std::map<std::string, Micros> looks_;
+  std::map<std::string, size_t> unsettled_;  // Hints that were received, by queue.
   std::map<std::string, std::vector<size_t>> posted_;
   std::deque<Batch> sending_;
   bool busy_ = false;
@@ -117,6 +119,7 @@ class CloudStore {
   void wait(uint64_t id);
   void give_up_waiting(uint64_t id, uint64_t wait);
   void receive(uint64_t id);
+  Micros settle(CloudSite& site, const std::string& queue, size_t hints);
   void lease(uint64_t id, size_t count, bool hinted);
   void leased(uint64_t id, size_t count, bool hinted);
   void end(uint64_t id, Answer&& answer);
