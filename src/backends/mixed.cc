@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <map>
 #include <utility>
 
 #include "amqp/amqp_hints.h"
@@ -18,9 +19,11 @@ namespace dunlin {
 namespace {
 
 constexpr std::string_view kAws = "aws:";
+constexpr Millis kCloudWait = std::chrono::seconds(10);  // For who may not be there at all.
 constexpr std::array<std::string_view, 3> kParts = {"queue=", "table=", "blobs="};
 
 bool is_aws(std::string_view url) { return url.starts_with(kAws); }
+bool in_cloud(std::string_view url) { return is_aws(url) || cloud::is_bucket_url(url); }
 bool is_amqp(std::string_view url) {
   return url.starts_with("amqp://") || url.starts_with("amqps://");
 }
@@ -31,7 +34,7 @@ bool holds_rows(std::string_view url) {
 Error bad_mix(std::string_view why) {
   return {Code::invalid, fmt::format("the store URL {}: write it as "
                                      "queue=amqp://HOST,table=postgres://USER@HOST/DATABASE and "
-                                     "perhaps ,blobs=aws:REGION/PREFIX",
+                                     "perhaps ,blobs=s3://BUCKET/PREFIX",
                                      why)};
 }
 
@@ -48,6 +51,14 @@ size_t next_part(std::string_view text) {
   return next;
 }
 
+std::string region() {
+  for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    const auto value = cloud::environment_variable(name);
+    if (value && !value->empty()) return *value;
+  }
+  return "us-east-1";
+}
+
 struct Cloud {
   cloud::CloudAddress address;
   cloud::CloudOptions options;
@@ -59,7 +70,7 @@ Result<Cloud> cloud_of(const std::string& url, const OpenOptions& options) {
       !options.aws_endpoint.empty()
           ? options.aws_endpoint
           : cloud::environment_variable("DUNLIN_AWS_ENDPOINT").value_or("");
-  found.address = TRY(cloud::parse_cloud_address(url, endpoint));
+  found.address = TRY(cloud::parse_cloud_address(url, endpoint, region()));
   found.address.ca_file = options.tls_ca;
   found.options.deadline = options.deadline;
   return found;
@@ -80,15 +91,20 @@ Result<ConnectHints> hints_of(const std::string& url, const OpenOptions& options
 
 Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const OpenOptions& options) {
   if (!is_aws(url)) return open_store(url, options);
-  const Cloud there = TRY(cloud_of(url, options));
+  Cloud there = TRY(cloud_of(url, options));
+  there.options.connect_wait = kCloudWait;
   auto table = std::make_unique<cloud::DynamoTable>(there.address, there.options, posix_clock(),
                                                     posix_disk());
-  TRY(table->prepare());
-  return std::unique_ptr<CallStore>(std::move(table));
+  const Result<bool> prepared = table->prepare(options.make);
+  if (prepared.ok()) return std::unique_ptr<CallStore>(std::move(table));
+  if (prepared.error().code != Code::not_found) return prepared.error();
+  return Error{Code::not_found, fmt::format("there is no store at {}: {}; the first job makes one, "
+                                            "or dunlin store init",
+                                            url, prepared.error().what)};
 }
 
 Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, MixedParts& parts) {
-  if (is_aws(url.blobs)) {
+  if (in_cloud(url.blobs)) {
     const Cloud there = TRY(cloud_of(url.blobs, options));
     parts.blobs =
         std::make_unique<cloud::S3Blobs>(there.address, there.options, posix_clock(), posix_disk());
@@ -104,6 +120,15 @@ Result<void> check_queue(const std::string& url) {
   const Result<void> there = check_amqp(address, posix_clock());
   if (there.ok()) return {};
   return Error{there.error().code, "RabbitMQ, queue= in the store URL: " + there.error().what};
+}
+
+// What the store uses in AWS, by URL.
+std::map<std::string, cloud::CloudParts> cloud_parts(const MixedUrl& url) {
+  std::map<std::string, cloud::CloudParts> parts;
+  if (in_cloud(url.queue)) parts[url.queue].queues = true;
+  if (in_cloud(url.table)) parts[url.table].table = true;
+  if (in_cloud(url.blobs)) parts[url.blobs].blobs = true;
+  return parts;
 }
 
 }  // namespace
@@ -138,12 +163,12 @@ Result<MixedUrl> parse_mixed_url(const std::string& url) {
   if (!is_amqp(found.queue) && !is_aws(found.queue)) {
     return bad_mix("has a queue= that is neither amqp://, amqps:// nor aws:");
   }
-  for (const std::string& rows : {found.table, found.blobs}) {
-    if (!holds_rows(rows)) {
-      return bad_mix(
-          "has a table= or blobs= that is neither postgres://, dunlin://, "
-          "dunlin+tls:// nor aws:");
-    }
+  constexpr std::string_view kRows = "postgres://, dunlin://, dunlin+tls://";
+  if (!holds_rows(found.table)) {
+    return bad_mix(fmt::format("has a table= that is neither {} nor aws:", kRows));
+  }
+  if (!holds_rows(found.blobs) && !in_cloud(found.blobs)) {
+    return bad_mix(fmt::format("has a blobs= that is neither {}, aws: nor s3://", kRows));
   }
   return found;
 }
@@ -189,20 +214,35 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_mixed_url(url));
   TRY(check_queue(parts.queue));
-  if (is_aws(parts.table)) {
-    TRY(open_table(parts.table, options));
-    return true;
+  if (!is_aws(parts.table)) return init_store(parts.table, options);
+  const Cloud there = TRY(cloud_of(parts.table, options));
+  return cloud::DynamoTable(there.address, there.options, posix_clock(), posix_disk()).prepare();
+}
+
+Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& options) {
+  std::vector<Made> all;
+  for (const auto& [part, services] : cloud_parts(TRY(parse_mixed_url(url)))) {
+    const Cloud there = TRY(cloud_of(part, options));
+    for (cloud::CloudThing& thing : TRY(cloud::list_cloud(there.address, services, there.options,
+                                                          posix_clock(), posix_disk()))) {
+      all.push_back({std::string(cloud::service_name(thing.service)), std::move(thing.name)});
+    }
   }
-  return init_store(parts.table, options);
+  return all;
 }
 
 Result<void> destroy_mixed(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_mixed_url(url));
-  if (!is_aws(parts.table)) TRY(destroy_store(parts.table, options));
-  for (const std::string& part : {parts.queue, parts.table, parts.blobs}) {
-    if (!is_aws(part)) continue;
+  for (const std::string& part : {parts.table, parts.blobs}) {
+    if (part.starts_with("dunlin")) return destroy_store(part, options);  // Which says why not.
+  }
+  if (!in_cloud(parts.table)) TRY(destroy_store(parts.table, options));
+  if (!in_cloud(parts.blobs) && parts.blobs != parts.table) {
+    TRY(destroy_store(parts.blobs, options));
+  }
+  for (const auto& [part, services] : cloud_parts(parts)) {
     const Cloud there = TRY(cloud_of(part, options));
-    TRY(cloud::destroy_cloud(there.address, there.options, posix_clock(), posix_disk()));
+    TRY(cloud::destroy_cloud(there.address, services, there.options, posix_clock(), posix_disk()));
   }
   return {};
 }

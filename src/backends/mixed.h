@@ -13,7 +13,7 @@ namespace dunlin {
 struct MixedUrl {
   std::string queue;  // amqp://, amqps:// or aws:
   std::string table;  // postgres://, dunlin://, dunlin+tls:// or aws:
-  std::string blobs;  // As the table.
+  std::string blobs;  // As the table, or s3://.
 };
 
 bool is_mixed(std::string_view url);
@@ -28,8 +28,9 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
 
 Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options);
 
-// See init_store and destroy_store.
+// See init_store, list_made and destroy_store.
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options);
+Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& options);
 Result<void> destroy_mixed(const std::string& url, const OpenOptions& options);
 
 }  // namespace dunlin

@@ -136,6 +136,11 @@ Result<bool> init_store(const std::string& url, const OpenOptions& options) {
   return init_schema(link, posix_clock().now() + kSetUpMax);
 }
 
+Result<std::vector<Made>> list_made(const std::string& url, const OpenOptions& options) {
+  if (is_mixed(url)) return list_mixed(url, options);
+  return std::vector<Made>();
+}
+
 Result<void> destroy_store(const std::string& url, const OpenOptions& options) {
   if (is_mixed(url)) return destroy_mixed(url, options);
   if (!is_postgres(url)) {

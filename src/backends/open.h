@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/desk.h"
 #include "backends/hub.h"
@@ -44,7 +45,13 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
 
 // Makes what a store needs on a server of others, or migrates it. False: it was there already.
 Result<bool> init_store(const std::string& url, const OpenOptions& options = {});
-// Removes it, with all that is in it.
+// What it has with services that are paid for by the queue and table, as they call it.
+struct Made {
+  std::string service;
+  std::string name;
+};
+Result<std::vector<Made>> list_made(const std::string& url, const OpenOptions& options = {});
+// Removes the store, with all that is in it.
 Result<void> destroy_store(const std::string& url, const OpenOptions& options = {});
 
 // Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.

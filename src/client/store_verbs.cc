@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string info_json(const Info& info) {
+std::string info_json(const Info& info, const std::vector<Made>& made) {
   ordered_json object = json_object();
   object["queues"] = ordered_json::array();
   for (const Info::QueueInfo& queue : info.queues) {
@@ -30,10 +30,14 @@ std::string info_json(const Info& info) {
   object["blob_bytes"] = info.blob_bytes;
   object["live_bytes"] = info.live_bytes;
   object["disk_bytes"] = info.disk_bytes;
+  object["made"] = ordered_json::array();
+  for (const Made& one : made) {
+    object["made"].push_back(ordered_json{{"service", one.service}, {"name", one.name}});
+  }
   return json_line(object);
 }
 
-std::string info_text(const Info& info) {
+std::string info_text(const Info& info, const std::vector<Made>& made) {
   Columns queues({{"QUEUE"}, {"READY", true}, {"LEASED", true}});
   for (const Info::QueueInfo& queue : info.queues) {
     queues.add({queue.name, std::to_string(queue.depth.ready), std::to_string(queue.depth.leased)});
@@ -45,9 +49,13 @@ std::string info_text(const Info& info) {
   std::string out;
   if (!queues.empty()) out += queues.text() + '\n';
   if (!tables.empty()) out += tables.text() + '\n';
+  Columns services({{"SERVICE"}, {"MADE"}});
+  for (const Made& one : made) services.add({one.service, one.name});
+  if (!services.empty()) out += services.text() + '\n';
   out += fmt::format("{}, {}, {} ({})\n", count_of(info.queues.size(), "queue"),
                      count_of(info.tables.size(), "table"), count_of(info.blobs, "blob"),
                      human_size(info.blob_bytes));
+  if (info.live_bytes == 0 && info.disk_bytes == 0) return out;  // Not every engine can say it.
   return out + fmt::format("{} live, {} on disk\n", human_size(info.live_bytes),
                            human_size(info.disk_bytes));
 }
@@ -120,12 +128,13 @@ Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missin
 Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {
   const auto store = TRY(open_target(target, Missing::refuse));
   const Info info = TRY(store->info());
+  const std::vector<Made> made = TRY(list_made(target.at, open_options(target)));
   if (target.json) {
-    TRY(print(info_json(info)));
+    TRY(print(info_json(info, made)));
   } else if (target.quiet) {
     TRY(print(fmt::format("{}\n", info.live_bytes)));
   } else {
-    TRY(print(info_text(info)));
+    TRY(print(info_text(info, made)));
   }
   return kExitDone;
 }

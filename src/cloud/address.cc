@@ -10,6 +10,9 @@ namespace dunlin::cloud {
 namespace {
 
 constexpr std::string_view kScheme = "aws:";
+constexpr std::string_view kBucketScheme = "s3://";
+constexpr size_t kBucketMin = 3;  // S3's.
+constexpr size_t kBucketMax = 63;
 constexpr size_t kRegionMax = 32;
 constexpr size_t kPrefixMax = 31;
 constexpr size_t kQueueNameMax = 80;  // SQS's.
@@ -19,6 +22,63 @@ constexpr size_t kEndpointMax = 300;
 bool is_word(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+bool is_region(std::string_view text) {
+  return !text.empty() && text.size() <= kRegionMax && is_word(text);
+}
+
+bool is_prefix(std::string_view text) {
+  return text.size() >= 2 && text.size() <= kPrefixMax && is_word(text) && !text.starts_with('-');
+}
+
+bool is_bucket(std::string_view text) {
+  const auto taken = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return text.size() >= kBucketMin && text.size() <= kBucketMax && std::ranges::all_of(text, taken);
+}
+
+constexpr std::string_view kPrefixRule =
+    "a prefix has 2 to 31 of a-z 0-9 -, and does not begin with '-'";
+
+Result<CloudAddress> parse_bucket(std::string_view url, std::string_view region) {
+  const auto wrong = [&](std::string_view why) {
+    return Error{Code::invalid, fmt::format("{} is no s3://BUCKET/PREFIX: {}", quote(url), why)};
+  };
+  const std::string_view rest = url.substr(kBucketScheme.size());
+  const size_t slash = rest.find('/');
+  if (slash == std::string_view::npos) {
+    return wrong("there is no prefix, under which the store has the bucket's objects to itself");
+  }
+  CloudAddress address;
+  address.bucket = rest.substr(0, slash);
+  address.prefix = rest.substr(slash + 1);
+  address.region = region;
+  if (!is_bucket(address.bucket)) return wrong("a bucket has 3 to 63 of a-z 0-9 - .");
+  if (!is_prefix(address.prefix)) return wrong(kPrefixRule);
+  if (!is_region(region)) {
+    return wrong(fmt::format("AWS_REGION is {}, a region is like eu-north-1", quote(region)));
+  }
+  return address;
+}
+
+Result<CloudAddress> parse_place(std::string_view url) {
+  const auto wrong = [&](std::string_view why) {
+    return Error{Code::invalid, fmt::format("{} is no aws:REGION/PREFIX: {}", quote(url), why)};
+  };
+  if (!url.starts_with(kScheme)) return wrong("it begins with aws:");
+  const std::string_view rest = url.substr(kScheme.size());
+  const size_t slash = rest.find('/');
+  if (slash == std::string_view::npos) {
+    return wrong("there is no '/' between region and prefix, as in aws:eu-north-1/lab");
+  }
+  CloudAddress address;
+  address.region = rest.substr(0, slash);
+  address.prefix = rest.substr(slash + 1);
+  if (!is_region(address.region)) return wrong("a region is like eu-north-1");
+  if (!is_prefix(address.prefix)) return wrong(kPrefixRule);
+  return address;
 }
 
 bool is_loopback(std::string_view host) {
@@ -101,26 +161,11 @@ std::string CloudAddress::queue_name(std::string_view queue) const {
   return name + "-" + aws::hex(aws::sha256(queue)).substr(0, kHashDigits);
 }
 
-Result<CloudAddress> parse_cloud_address(std::string_view url, std::string_view endpoints) {
-  const auto wrong = [&](std::string_view why) {
-    return Error{Code::invalid, fmt::format("{} is no aws:REGION/PREFIX: {}", quote(url), why)};
-  };
-  if (!url.starts_with(kScheme)) return wrong("it begins with aws:");
-  const std::string_view rest = url.substr(kScheme.size());
-  const size_t slash = rest.find('/');
-  if (slash == std::string_view::npos) {
-    return wrong("there is no '/' between region and prefix, as in aws:eu-north-1/lab");
-  }
-  CloudAddress address;
-  address.region = rest.substr(0, slash);
-  address.prefix = rest.substr(slash + 1);
-  if (address.region.empty() || address.region.size() > kRegionMax || !is_word(address.region)) {
-    return wrong("a region is like eu-north-1");
-  }
-  if (address.prefix.size() < 2 || address.prefix.size() > kPrefixMax || !is_word(address.prefix) ||
-      address.prefix.starts_with('-')) {
-    return wrong("a prefix has 2 to 31 of a-z 0-9 -, and does not begin with '-'");
-  }
+bool is_bucket_url(std::string_view url) { return url.starts_with(kBucketScheme); }
+
+Result<CloudAddress> parse_cloud_address(std::string_view url, std::string_view endpoints,
+                                         std::string_view region) {
+  CloudAddress address = TRY(is_bucket_url(url) ? parse_bucket(url, region) : parse_place(url));
   TRY(parse_endpoints(address, endpoints));
   return address;
 }

@@ -1,4 +1,5 @@
-// Where a store in AWS is, aws:REGION/PREFIX, and what its parts are called there. Pure.
+// Where a store in AWS is, aws:REGION/PREFIX, and what its parts are called there; and where blobs
+// alone are, s3://BUCKET/PREFIX, in a bucket that somebody else looks after. Pure.
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ std::string_view service_name(Service service);
 struct CloudAddress {
   std::string region;
   std::string prefix;  // Of the names of all that the store has there.
+  std::string bucket;  // Of s3://; then the prefix is that of the objects in it.
   // Other endpoints than AWS's own: http(s)://HOST[:PORT], without a path.
   std::string sqs;
   std::string dynamodb;
@@ -22,14 +24,18 @@ struct CloudAddress {
 
   std::string endpoint(Service service) const;
   std::string rows_table() const { return prefix + "-rows"; }
-  std::string blobs_bucket() const { return prefix + "-blobs"; }
+  std::string blobs_bucket() const { return bucket.empty() ? prefix + "-blobs" : bucket; }
+  std::string objects_start() const { return bucket.empty() ? "" : prefix + "/"; }
   // '_' stands in no prefix: no other store's queues begin like that.
   std::string queues_start() const { return prefix + "_"; }
   std::string queue_name(std::string_view queue) const;
 };
 
+bool is_bucket_url(std::string_view url);
+
 // `endpoints` is empty, one URL for all three services, or some of sqs=URL,dynamodb=URL,s3=URL.
-// `invalid` says which part is wrong.
-Result<CloudAddress> parse_cloud_address(std::string_view url, std::string_view endpoints);
+// `region` is for s3://, which does not say it. `invalid` says which part is wrong.
+Result<CloudAddress> parse_cloud_address(std::string_view url, std::string_view endpoints,
+                                         std::string_view region = "us-east-1");
 
 }  // namespace dunlin::cloud

@@ -45,6 +45,22 @@ TEST(CloudAddress, SaysWhichPartIsWrong) {
   }
 }
 
+TEST(CloudAddress, BlobsMayBeInABucketOfTheUsers) {
+  const CloudAddress address = right("s3://results.2026/lab-2");
+  EXPECT_EQ(address.blobs_bucket(), "results.2026");
+  EXPECT_EQ(address.objects_start(), "lab-2/");
+  EXPECT_EQ(address.endpoint(Service::s3), "https://s3.us-east-1.amazonaws.com");
+  EXPECT_EQ(right("aws:eu-north-1/lab-2").objects_start(), "");
+  const auto north = parse_cloud_address("s3://results/lab", "", "eu-north-1");
+  ASSERT_TRUE(north.ok());
+  EXPECT_EQ(north.value().region, "eu-north-1");
+  EXPECT_FALSE(parse_cloud_address("s3://results/lab", "", "Nowhere").ok());
+  for (const char* url : {"s3://results", "s3://", "s3://re/lab", "s3://Results/lab",
+                          "s3://results/", "s3://results/a/b", "s3://results/-a"}) {
+    EXPECT_NE(wrong(url).find("s3://BUCKET/PREFIX"), std::string::npos) << url;
+  }
+}
+
 TEST(CloudAddress, EndpointsAreForAllOrForEach) {
   const CloudAddress all = right("aws:eu/lab", "http://127.0.0.1:9324/");
   EXPECT_EQ(all.endpoint(Service::sqs), "http://127.0.0.1:9324");

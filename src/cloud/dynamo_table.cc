@@ -148,7 +148,8 @@ Result<Reply> DynamoTable::send(std::string_view operation, const json& in) {
 
 // --- The table itself ---
 
-Result<void> DynamoTable::prepare() {
+Result<bool> DynamoTable::prepare(bool make) {
+  bool made = false;
   const std::string name = link_.address().rows_table();
   const Instant deadline = link_.clock().now() + kCreateWait;
   while (true) {
@@ -158,22 +159,27 @@ Result<void> DynamoTable::prepare() {
     if (!seen.ok() && seen.error != "ResourceNotFoundException") {
       return refused(seen, fmt::format("the DynamoDB table {}", name));
     }
+    if (!seen.ok() && !make) {
+      return Error{Code::not_found, fmt::format("there is no DynamoDB table {} in {}", name,
+                                                link_.address().region)};
+    }
     if (!seen.ok()) {
       const json key_schema = {{{"AttributeName", "t"}, {"KeyType", "HASH"}},
                                {{"AttributeName", "k"}, {"KeyType", "RANGE"}}};
       const json types = {{{"AttributeName", "t"}, {"AttributeType", "S"}},
                           {{"AttributeName", "k"}, {"AttributeType", "S"}}};
-      const Reply made = TRY(send("CreateTable", {{"TableName", name},
-                                                  {"BillingMode", "PAY_PER_REQUEST"},
-                                                  {"KeySchema", key_schema},
-                                                  {"AttributeDefinitions", types}}));
-      if (!made.ok() && made.error != "ResourceInUseException") {  // Others make it, too.
-        return refused(made, fmt::format("the DynamoDB table {} cannot be made", name));
+      const Reply reply = TRY(send("CreateTable", {{"TableName", name},
+                                                   {"BillingMode", "PAY_PER_REQUEST"},
+                                                   {"KeySchema", key_schema},
+                                                   {"AttributeDefinitions", types}}));
+      if (!reply.ok() && reply.error != "ResourceInUseException") {  // Others make it, too.
+        return refused(reply, fmt::format("the DynamoDB table {} cannot be made", name));
       }
+      made = made || reply.ok();
     } else if (status != "DELETING" && status != "CREATING") {  // UPDATING can be used.
       TRY(check_rows_table(link_.address(), table));
       ready_ = true;
-      return {};
+      return made;
     }
     if (seen.ok() && link_.clock().now() + kCreateLook >= deadline) {
       return Error{Code::unavailable,
@@ -187,7 +193,7 @@ Answer DynamoTable::call(Request&& request) {
   Answer answer = Error{Code::unavailable, ""};
   for (int tries = 1; tries <= kGoneMax; ++tries) {
     if (!ready_) {
-      const Result<void> prepared = prepare();
+      const Result<bool> prepared = prepare();
       if (!prepared.ok()) return prepared.error();
     }
     answer = handle(request);

@@ -37,9 +37,10 @@ class DynamoTable final : public CallStore {
   DynamoTable(CloudAddress address, const CloudOptions& options, const Clock& clock,
               const Disk& disk);
 
-  // Makes the table if there is none, and waits until it can be used. `conflict` if it is not ours.
-  // The first request does that by itself.
-  Result<void> prepare();
+  // Waits until the table can be used, and says whether it had to be made, which the first request
+  // does by itself. `not_found` if there is none and it shall not be made, `conflict` if it is not
+  // ours.
+  Result<bool> prepare(bool make = true);
 
   void stop() { link_.stop(); }
 

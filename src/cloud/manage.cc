@@ -80,7 +80,10 @@ Result<void> remove_bucket(CloudLink& link, S3Blobs& blobs) {
     if (some.empty()) break;
     aws::Xml xml;
     xml.open("Delete").leaf("Quiet", "true");
-    for (const BlobInfo& blob : some) xml.open("Object").leaf("Key", blob.name).close("Object");
+    for (const BlobInfo& blob : some) {
+      const std::string key = link.address().objects_start() + blob.name;
+      xml.open("Object").leaf("Key", key).close("Object");
+    }
     const std::string body = xml.close("Delete").text();
     const Reply reply = TRY(link.s3({.method = "POST",
                                      .path = path,
@@ -92,40 +95,57 @@ Result<void> remove_bucket(CloudLink& link, S3Blobs& blobs) {
       return Error{Code::denied, "some objects of the S3 bucket cannot be removed"};
     }
   }
+  if (!link.address().bucket.empty()) return {};  // The user's.
   const Reply reply =
       TRY(link.s3({.method = "DELETE", .path = path, .query = {}, .headers = {}, .body = ""}));
   if (reply.ok() || reply.status == 404) return {};
   return refused(reply, fmt::format("the S3 bucket {} cannot be removed", path.substr(1)));
 }
 
-}  // namespace
-
-Result<CloudInfo> list_cloud(const CloudAddress& address, const CloudOptions& options,
-                             const Clock& clock, const Disk& disk) {
-  CloudLink link(address, options, clock, disk);
-  CloudInfo info;
-  for (const std::string& url : TRY(queue_urls(link))) {
-    info.queues.push_back(url.substr(url.rfind('/') + 1));
-  }
-  if (!TRY(table_status(link)).empty()) info.table = address.rows_table();
-  if (TRY(has_bucket(link))) info.bucket = address.blobs_bucket();
-  return info;
-}
-
-Result<void> destroy_cloud(const CloudAddress& address, const CloudOptions& options,
-                           const Clock& clock, const Disk& disk) {
-  CloudLink link(address, options, clock, disk);
-  // What is not ours is found before anything is removed.
-  TRY(table_status(link));
+Result<void> remove_queues(CloudLink& link) {
   for (const std::string& url : TRY(queue_urls(link))) {
     const Reply reply = TRY(link.call(Service::sqs, "DeleteQueue", {{"QueueUrl", url}}));
     const bool gone = reply.error.find("QueueDoesNotExist") != std::string::npos ||
                       reply.error.find("NonExistentQueue") != std::string::npos;
     if (!reply.ok() && !gone) return refused(reply, fmt::format("the SQS queue {}", url));
   }
-  S3Blobs blobs(address, options, clock, disk);
-  TRY(remove_bucket(link, blobs));
-  return remove_table(link);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<CloudThing>> list_cloud(const CloudAddress& address, CloudParts parts,
+                                           const CloudOptions& options, const Clock& clock,
+                                           const Disk& disk) {
+  CloudLink link(address, options, clock, disk);
+  std::vector<CloudThing> things;
+  if (parts.queues) {
+    for (const std::string& url : TRY(queue_urls(link))) {
+      things.push_back({Service::sqs, url.substr(url.rfind('/') + 1)});
+    }
+  }
+  if (parts.table && !TRY(table_status(link)).empty()) {
+    things.push_back({Service::dynamodb, address.rows_table()});
+  }
+  if (parts.blobs && TRY(has_bucket(link))) {
+    const std::string below = address.bucket.empty() ? "" : "/" + address.objects_start();
+    things.push_back({Service::s3, address.blobs_bucket() + below});
+  }
+  return things;
+}
+
+Result<void> destroy_cloud(const CloudAddress& address, CloudParts parts,
+                           const CloudOptions& options, const Clock& clock, const Disk& disk) {
+  CloudLink link(address, options, clock, disk);
+  // What is not ours is found before anything is removed.
+  if (parts.table) TRY(table_status(link));
+  if (parts.queues) TRY(remove_queues(link));
+  if (parts.blobs) {
+    S3Blobs blobs(address, options, clock, disk);
+    TRY(remove_bucket(link, blobs));
+  }
+  if (parts.table) TRY(remove_table(link));
+  return {};
 }
 
 }  // namespace dunlin::cloud

@@ -68,10 +68,14 @@ S3Blobs::S3Blobs(CloudAddress address, const CloudOptions& options, const Clock&
                  const Disk& disk)
     : link_(std::move(address), options, clock, disk) {}
 
+std::string S3Blobs::object_of(std::string_view name) const {
+  return link_.address().objects_start().append(name);
+}
+
 // Paths, not host names: those work with every service that speaks S3.
 std::string S3Blobs::path_of(std::string_view name) const {
   std::string path = "/" + link_.address().blobs_bucket();
-  if (!name.empty()) path += "/" + aws::percent_encode(name, true);
+  if (!name.empty()) path += "/" + aws::percent_encode(object_of(name), true);
   return path;
 }
 
@@ -80,6 +84,11 @@ std::string S3Blobs::path_of(std::string_view name) const {
 Result<void> S3Blobs::prepare() {
   const std::string& region = link_.address().region;
   const std::string bucket = link_.address().blobs_bucket();
+  if (!link_.address().bucket.empty()) {
+    return Error{Code::not_found, fmt::format("there is no S3 bucket {} in {}: make it, or correct "
+                                              "blobs=s3://BUCKET/PREFIX or AWS_REGION",
+                                              bucket, region)};
+  }
   S3Call make = {.method = "PUT", .path = path_of(""), .query = {}, .headers = {}, .body = ""};
   if (region != "us-east-1") {  // Which is where buckets are if nothing is said.
     aws::Xml xml;
@@ -118,9 +127,11 @@ Result<Reply> S3Blobs::ask(S3Call call) {
     if (reply.status == 301 || reply.error == "AuthorizationHeaderMalformed" ||
         reply.error == "IllegalLocationConstraintException") {
       return Error{Code::invalid,
-                   fmt::format("the S3 bucket {} is in another region than {}: choose another "
-                               "PREFIX or REGION in aws:REGION/PREFIX",
-                               link_.address().blobs_bucket(), link_.address().region)};
+                   fmt::format("the S3 bucket {} is in another region than {}: {}",
+                               link_.address().blobs_bucket(), link_.address().region,
+                               link_.address().bucket.empty()
+                                   ? "choose another PREFIX or REGION in aws:REGION/PREFIX"
+                                   : "AWS_REGION must say which")};
     }
     if (!no_bucket(reply) || tries == kGoneMax) return reply;
     TRY(prepare());
@@ -301,8 +312,10 @@ Result<std::vector<BlobInfo>> S3Blobs::list(std::string_view prefix, std::string
   do {
     aws::Query query = {{"list-type", "2"}, {"max-keys", std::to_string(std::min(max, kListMax))}};
     if (!next.empty()) query.emplace_back("continuation-token", next);
-    if (!prefix.empty()) query.emplace_back("prefix", prefix);
-    if (!after.empty()) query.emplace_back("start-after", after);
+    if (const std::string start = object_of(prefix); !start.empty()) {
+      query.emplace_back("prefix", start);
+    }
+    if (!after.empty()) query.emplace_back("start-after", object_of(after));
     const Reply reply = TRY(link_.s3(
         {.method = "GET", .path = path_of(""), .query = query, .headers = {}, .body = ""}));
     if (no_bucket(reply)) return all;
@@ -310,8 +323,11 @@ Result<std::vector<BlobInfo>> S3Blobs::list(std::string_view prefix, std::string
     std::string_view rest = reply.http.body;
     while (const auto object = aws::next_element(rest, "Contents")) {
       const auto name = aws::element_text(*object, "Key");
-      if (!name) return Error{Code::corrupt, "S3 lists an object without a key"};
-      all.push_back({*name, number_of(aws::element_text(*object, "Size").value_or("0"))});
+      if (!name || !name->starts_with(object_of(prefix))) {
+        return Error{Code::corrupt, "S3 lists an object without the key that it should have"};
+      }
+      all.push_back({name->substr(object_of("").size()),
+                     number_of(aws::element_text(*object, "Size").value_or("0"))});
     }
     next = aws::element_text(reply.http.body, "NextContinuationToken").value_or("");
   } while (all.empty() && !next.empty());

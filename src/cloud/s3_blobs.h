@@ -1,5 +1,6 @@
-// The Blobs of a store, in S3: one bucket (PREFIX-blobs), a blob is an object of its name. The hash
-// of a blob stands in its metadata, so that a repeat is told from other bytes without reading them.
+// The Blobs of a store, in S3: one bucket (PREFIX-blobs), a blob is an object of its name; or in a
+// bucket of the user's, below a prefix. The hash of a blob stands in its metadata, so that a repeat
+// is told from other bytes without reading them.
 //
 // Large blobs are sent in parts; nothing is visible before the last one. No more than one part is
 // ever in memory.
@@ -28,8 +29,8 @@ class S3Blobs final : public Blobs {
   Result<std::vector<BlobInfo>> list(std::string_view prefix, std::string_view after,
                                      size_t max) override;
 
-  // Makes the bucket if there is none. `conflict` if it is somebody else's. The first put does that
-  // by itself.
+  // Makes the bucket if there is none. `conflict` if it is somebody else's, `not_found` if the user
+  // should have made it. The first put does that by itself.
   Result<void> prepare();
 
   void stop() { link_.stop(); }
@@ -42,6 +43,7 @@ class S3Blobs final : public Blobs {
   };
   enum class There { nothing, same, other };
 
+  std::string object_of(std::string_view name) const;
   std::string path_of(std::string_view name) const;
   Result<There> look(const Blob& blob);
   Result<There> compare(const Blob& blob);

@@ -201,7 +201,9 @@ Error CloudLink::refusal(Service service, const Reply& reply) const {
 }
 
 Result<Reply> CloudLink::insist(const Try& what) {
-  const Instant deadline = clock_.now() + options_.deadline + what.wait;
+  const Millis first = std::min(options_.connect_wait, options_.deadline);
+  const Millis patience = met_ ? options_.deadline : first;
+  Instant deadline = clock_.now() + patience + what.wait;
   Pace& pace = pace_[static_cast<size_t>(what.service)];
   bool fresh_keys = false;
   for (int tries = 1;; ++tries) {
@@ -212,6 +214,8 @@ Result<Reply> CloudLink::insist(const Try& what) {
     Result<Reply> got = once(what, std::min(left, options_.try_max + what.wait));
     Error error = {Code::unavailable, ""};
     if (got.ok()) {
+      if (!met_) deadline += options_.deadline - patience;
+      met_ = true;
       const Reply& reply = got.value();
       const Verdict verdict = judge(reply.status, reply.error, reasons_of(reply));
       if (one_of(kExpired, reply.error) && !fresh_keys) {

@@ -20,8 +20,9 @@ namespace dunlin::cloud {
 using aws::json;
 
 struct CloudOptions {
-  Millis deadline = Millis(30'000);  // Of a call, with all its repeats.
-  Millis try_max = Millis(15'000);   // Of one try.
+  Millis deadline = Millis(30'000);      // Of a call, with all its repeats.
+  Millis try_max = Millis(15'000);       // Of one try.
+  Millis connect_wait = Millis(30'000);  // For the first answer, after which it is surely there.
 };
 
 // What a service said, if it was not `again` or `throttled` until the deadline.
@@ -86,6 +87,7 @@ class CloudLink {
   KeyChain keys_;
   Random random_;
   std::array<Pace, 3> pace_;  // By service.
+  bool met_ = false;          // Somebody has answered.
 };
 
 // What a service refused, for people. `what` names what was tried.

@@ -169,8 +169,9 @@ Answer MixedStore::on(Commit&& commit) {
     compared = plan.compared();
     if (plan.writes.empty()) return Committed{0};
     if (plan.writes.size() > parts_.writes_max) {
-      return Error{Code::full, fmt::format("a commit of {} rows: this store takes {} at once",
-                                           plan.writes.size(), parts_.writes_max)};
+      return Error{Code::unsupported,
+                   fmt::format("a commit of {} rows: this store takes {} at once",
+                               plan.writes.size(), parts_.writes_max)};
     }
     const std::string stale = plan.stale;
     const auto version = write_rows(std::move(plan.writes), commit.nonce);

@@ -82,9 +82,7 @@ MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
     : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
 
 MixedStore::~MixedStore() {
-  for (const auto& [queue, receipts] : unsettled_) {
-    if (!receipts.empty()) (void)parts_.hints->settle(queue, receipts);
-  }
+  for (const auto& [queue, receipts] : unsettled_) (void)parts_.hints->settle(queue, receipts);
 }
 
 Blobs& MixedStore::blobs() {
@@ -137,7 +135,11 @@ Answer MixedStore::pull_now(const Pull& pull) {
   if (!parts_.shared->in_doubt(pull.queue)) found = TRY(take_hinted(pull, Millis(0)));
   Pull rest = pull;
   rest.max = std::min<size_t>(pull.max, parts_.writes_max) - found.size();
-  if (rest.max > 0) std::ranges::move(TRY(look(rest, bytes_of(found))), std::back_inserter(found));
+  if (rest.max == 0) return Deliveries{std::move(found)};
+  Result<std::vector<Delivery>> more = look(rest, bytes_of(found));
+  if (more.ok()) std::ranges::move(more.value(), std::back_inserter(found));
+  // What was taken already is the caller's, whatever happened after it.
+  if (!more.ok() && found.empty()) return more.error();
   return Deliveries{std::move(found)};
 }
 
@@ -201,10 +203,11 @@ Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis w
 
 // In batches, and what is left when nothing comes. Those that come again do no harm.
 void MixedStore::settle(const std::string& queue, std::vector<std::string>&& receipts) {
-  std::vector<std::string>& waiting = unsettled_[queue];
   const bool nothing = receipts.empty();
+  if (nothing && !unsettled_.contains(queue)) return;
+  std::vector<std::string>& waiting = unsettled_[queue];
   std::ranges::move(receipts, std::back_inserter(waiting));
-  if (waiting.empty() || (!nothing && waiting.size() < parts_.hints->settle_batch())) return;
+  if (!nothing && waiting.size() < parts_.hints->settle_batch()) return;
   (void)parts_.hints->settle(queue, waiting);
   unsettled_.erase(queue);
 }
@@ -312,7 +315,7 @@ Result<std::vector<Delivery>> MixedStore::deliver(const Pull& pull, Candidates&&
       body = std::move(*candidate.body);
     } else if (row.apart()) {
       const auto found = bodies.find(message_key(pull.queue, candidate.id));
-      if (found == bodies.end()) continue;  // Finished in between, by who held it before us.
+      if (found == bodies.end()) continue;  // Our lease has ended, and another has finished it.
       body = std::move(found->second);
     }
     deliveries.push_back({{std::move(candidate.id), row.token}, std::move(body), row.attempt});
@@ -442,7 +445,22 @@ Answer MixedStore::info_of_all() {
     ++(message.ready(now) ? depth.ready : depth.leased);
     return true;
   }));
+  TRY(count_blobs(info));
   return info;
+}
+
+// Unless they are where the table is, which has counted them.
+Result<void> MixedStore::count_blobs(Info& info) {
+  if (parts_.blobs == nullptr && parts_.blob_store == nullptr) return {};
+  info.blobs = info.blob_bytes = 0;
+  std::string after;
+  while (true) {
+    const std::vector<BlobInfo> some = TRY(blobs().list("", after, kScanRows));
+    if (some.empty()) return {};
+    after = some.back().name;
+    info.blobs += some.size();
+    for (const BlobInfo& blob : some) info.blob_bytes += blob.size;
+  }
 }
 
 Result<uint64_t> MixedStore::write_rows(std::vector<Write> writes, uint64_t nonce) {

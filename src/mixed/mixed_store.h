@@ -97,6 +97,7 @@ class MixedStore final : public CallStore {
   Answer on(const Renew& renew);
   Answer on(const AskDepth& ask);
   Answer info_of_all();
+  Result<void> count_blobs(Info& info);
 
   // Commits (mixed_commit.cc).
   Result<Plan> plan(const Commit& commit, bool afresh);

@@ -24,9 +24,8 @@ class StoreSubject {
   // Another connection to the same store. REQUIRES: the subject outlives it.
   virtual std::unique_ptr<Store> connect() = 0;
 
-  // One whose requests arrive twice (see twice() below), or none if the engine does not recognise a
-  // repeated commit by a nonce.
-  virtual std::unique_ptr<Store> connect_twice() { return nullptr; }
+  // One whose requests arrive twice: see twice() below.
+  virtual std::unique_ptr<Store> connect_twice() = 0;
 
   // Moves a fake clock, or sleeps for a real server; longer if its leases are not exact.
   virtual void wait(Millis time) = 0;
@@ -42,9 +41,6 @@ class StoreSubject {
 
   // Whether a blob travels as BlobParts.
   virtual bool blob_parts() const { return true; }
-
-  // Whether a commit group is applied as a whole or not at all.
-  virtual bool atomic() const { return true; }
 };
 
 // A store that sends each request to `store` twice and believes the second answer, as a client does

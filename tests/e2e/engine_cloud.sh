@@ -44,6 +44,11 @@ runs() {
 runs good
 expect 0 "$DUNLIN" store info
 says "$out" jobs
+for made in "dynamodb  lab-rows" "s3 *lab-blobs" "sqs *lab_work_"; do
+  grep -q "^$made" <<<"$out" || fail "$made is not listed: $out"
+done
+same "$("$DUNLIN" store info --json | jq -c '.made[] | select(.service == "dynamodb")')" \
+  '{"service":"dynamodb","name":"lab-rows"}'
 
 # The same where SQS is another program, and a careless one.
 start_standin fauxqs
@@ -54,7 +59,25 @@ door=$DUNLIN_AWS_ENDPOINT
 export DUNLIN_AWS_ENDPOINT=sqs=http://127.0.0.1:$(<careless.out),dynamodb=$door,s3=$door
 runs careless
 
+# Blobs in a bucket of the user's: the store has its own place there, and takes no more with it.
 export DUNLIN_AWS_ENDPOINT=$door
+lab=$DUNLIN_AT
+export DUNLIN_AT=queue=aws:us-east-1/own,table=aws:us-east-1/own,blobs=s3://lab-blobs/own
+expect 5 "$DUNLIN" store info
+says "$err" "store init"
+runs own
+says "$("$DUNLIN" store info)" "lab-blobs/own/"
+expect 5 "$DUNLIN" store blob put --at "${DUNLIN_AT/lab-blobs/no-such-bucket}" x contract.log
+says "$err" no-such-bucket
 expect 0 "$DUNLIN" store destroy --yes
-expect 0 "$DUNLIN" list
-same "$out" "$("$DUNLIN" list --at aws:us-east-1/other)"
+expect 5 "$DUNLIN" list
+export DUNLIN_AT=$lab
+same "$("$DUNLIN" logs good 7 | wc -c)" 100000
+
+expect 0 "$DUNLIN" store destroy --yes
+expect 5 "$DUNLIN" list
+
+# A region that is none.
+unset DUNLIN_AWS_ENDPOINT
+expect 3 "$DUNLIN" store info --at aws:nowhere-9/lab
+says "$err" nowhere-9

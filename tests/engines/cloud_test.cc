@@ -179,7 +179,8 @@ TEST_F(CloudTable, AnotherProgramsTableIsLeftAlone) {
   const auto put = table.table().put("t", {"k", "", 0});
   EXPECT_EQ(code_of(put), Code::conflict);
   EXPECT_NE(put.error().what.find("belongs to another program"), std::string::npos);
-  EXPECT_EQ(code_of(destroy_cloud(address, {}, posix_clock(), posix_disk())), Code::conflict);
+  EXPECT_EQ(code_of(destroy_cloud(address, kAllParts, {}, posix_clock(), posix_disk())),
+            Code::conflict);
 }
 
 TEST_F(CloudTable, ATableThatIsGoneIsMadeAgain) {
@@ -335,30 +336,65 @@ TEST_F(CloudBlobs, AnObjectThatTellsNoHashIsCompared) {
   EXPECT_EQ(code_of(put_bytes(blobs, "plain", "bytez")), Code::conflict);
 }
 
+TEST_F(CloudBlobs, ABucketOfTheUsersHoldsMoreThanOurs) {
+  S3Blobs theirs(address, {}, posix_clock(), posix_disk());
+  ASSERT_TRUE(put_bytes(theirs, "mine/a", "theirs").ok());
+  CloudAddress ours = address;
+  ours.bucket = address.blobs_bucket();
+  ours.prefix = "mine-2";
+  S3Blobs blobs(ours, {}, posix_clock(), posix_disk());
+  for (const char* name : {"a", "b/c", "b/d"}) ASSERT_TRUE(put_bytes(blobs, name, name).ok());
+  EXPECT_EQ(must(theirs.get("mine-2/b/c", 0, 9)), "b/c");
+  EXPECT_EQ(must(blobs.get("b/c", 0, 9)), "b/c");
+  EXPECT_EQ(must(blobs.list("", "", 10)).size(), 3U);
+  EXPECT_EQ(must(blobs.list("b/", "b/c", 10)).at(0).name, "b/d");
+  ASSERT_TRUE(blobs.erase("a").ok());
+  const CloudParts only = {.blobs = true};
+  const auto list = must(list_cloud(ours, only, {}, posix_clock(), posix_disk()));
+  EXPECT_EQ(list, (std::vector<CloudThing>{{Service::s3, ours.bucket + "/mine-2/"}}));
+  ASSERT_TRUE(destroy_cloud(ours, only, {}, posix_clock(), posix_disk()).ok());
+  EXPECT_TRUE(must(blobs.list("", "", 10)).empty());
+  EXPECT_EQ(must(theirs.list("", "", 10)).at(0).name, "mine/a");
+
+  ours.bucket = prefix + "-missing";
+  S3Blobs nowhere(ours, {}, posix_clock(), posix_disk());
+  const Result<void> put = put_bytes(nowhere, "a", "a");
+  EXPECT_EQ(code_of(put), Code::not_found);
+  EXPECT_NE(put.error().what.find(ours.bucket), std::string::npos);
+}
+
 TEST_F(CloudWhole, IsListedAndDestroyed) {
-  const auto list = [&] { return must(list_cloud(address, {}, posix_clock(), posix_disk())); };
-  EXPECT_TRUE(list().queues.empty() && list().table.empty() && list().bucket.empty());
+  using Things = std::vector<CloudThing>;
+  const auto list = [](const CloudAddress& at) {
+    return must(list_cloud(at, kAllParts, {}, posix_clock(), posix_disk()));
+  };
+  const auto destroy = [](const CloudAddress& at, CloudParts parts) {
+    const Result<void> gone = destroy_cloud(at, parts, {}, posix_clock(), posix_disk());
+    EXPECT_TRUE(gone.ok()) << gone.error().what;
+  };
+  EXPECT_TRUE(list(address).empty());
   // A neighbour whose prefix begins with ours.
   const CloudAddress neighbour = address_of(prefix + "-2");
   SqsHints hints(address, {}, posix_clock(), posix_disk());
   SqsHints others(neighbour, {}, posix_clock(), posix_disk());
-  ASSERT_TRUE(hints.send("a.b", std::vector<std::string>{"x"}).ok());
-  ASSERT_TRUE(hints.send("c", std::vector<std::string>{"x"}).ok());
+  ASSERT_TRUE(hints.send("b", std::vector<std::string>{"x"}).ok());
   ASSERT_TRUE(others.send("c", std::vector<std::string>{"x"}).ok());
   DynamoTable table(address, {}, posix_clock(), posix_disk());
-  must(table.table().put("t", {"k", "", 0}));
+  EXPECT_EQ(code_of(table.prepare(false)), Code::not_found);
+  EXPECT_TRUE(must(table.prepare()));
+  EXPECT_FALSE(must(table.prepare()));
   S3Blobs blobs(address, {}, posix_clock(), posix_disk());
   for (const char* name : {"a", "b/c", "d&<e"}) ASSERT_TRUE(put_bytes(blobs, name, name).ok());
-  const CloudInfo info = list();
-  EXPECT_EQ(info.queues.size(), 2U);
-  EXPECT_EQ(info.table, prefix + "-rows");
-  EXPECT_EQ(info.bucket, prefix + "-blobs");
-  for (int i = 0; i < 2; ++i) {
-    const Result<void> gone = destroy_cloud(address, {}, posix_clock(), posix_disk());
-    EXPECT_TRUE(gone.ok()) << gone.error().what;
-  }
-  EXPECT_TRUE(list().queues.empty() && list().table.empty() && list().bucket.empty());
-  EXPECT_EQ(must(list_cloud(neighbour, {}, posix_clock(), posix_disk())).queues.size(), 1U);
+
+  const Things all = {{Service::sqs, prefix + "_b"},
+                      {Service::dynamodb, prefix + "-rows"},
+                      {Service::s3, prefix + "-blobs"}};
+  EXPECT_EQ(list(address), all);
+  for (int i = 0; i < 2; ++i) destroy(address, {.queues = true});
+  EXPECT_EQ(list(address), (Things{all[1], all[2]}));
+  for (int i = 0; i < 2; ++i) destroy(address, kAllParts);
+  EXPECT_TRUE(list(address).empty());
+  EXPECT_EQ(list(neighbour).size(), 1U);
 }
 
 // --- What is said when something is wrong ---
@@ -392,7 +428,7 @@ TEST_F(CloudWhole, AClockThatIsWrongIsNamed) {
 }
 
 TEST_F(CloudWhole, NobodyThereIsUnavailable) {
-  const CloudOptions hasty = {.deadline = Millis(1500)};
+  const CloudOptions hasty = {.connect_wait = Millis(1500)};
   auto nowhere = parse_cloud_address("aws:us-east-1/lab", "http://127.0.0.1:1");
   DynamoTable table(nowhere.value(), hasty, posix_clock(), posix_disk());
   const Error error = table.table().put("t", {"k", "", 0}).error();
