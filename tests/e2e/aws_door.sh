@@ -56,9 +56,7 @@ same "$("$DUNLIN" store blob list --quiet | grep -c '^aws.s3/' || true)" 0
 stop_hub
 
 # The same through TLS, where the urls of queues are https.
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub-test \
-  -addext "subjectAltName=IP:127.0.0.1" -keyout hub-test.key -out hub-test.pem 2>openssl.err ||
-  fail "$(<openssl.err)"
+certificate hub-test
 start_door --tls-cert hub-test.pem --tls-key hub-test.key
 says "$endpoint" https://
 NODE_EXTRA_CA_CERTS=$work/hub-test.pem drive sqs s3 remove_objects

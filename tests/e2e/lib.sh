@@ -77,6 +77,13 @@ within() {
   done
 }
 
+# certificate NAME: for 127.0.0.1, in ./NAME.pem, and its key in ./NAME.key.
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
+    -addext subjectAltName=IP:127.0.0.1 -keyout "$1.key" -out "$1.pem" 2>openssl.err ||
+    fail "$(<openssl.err)"
+}
+
 # start_hub OPTIONS...: on a free port unless told otherwise, with its data in ./hub, its log in
 # ./hub.log. Returns when it listens. Sets $hub (pid), $url and $port, and makes it the default store.
 start_hub() {
