@@ -2,17 +2,7 @@
 # and a kill -9 in between.
 . "$(dirname "$0")/lib.sh"
 
-command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
-sdk=$BUILD/aws_sdk
-source=$here/../aws_sdk
-if ! cmp -s "$source/package-lock.json" "$sdk/installed"; then
-  mkdir -p "$sdk"
-  cp "$source/package.json" "$source/package-lock.json" "$sdk"
-  (cd "$sdk" && npm ci --no-audit --no-fund >npm.log 2>&1) ||
-    fail "npm cannot install the SDK: $(tail -n 3 "$sdk/npm.log")"
-  cp "$sdk/package-lock.json" "$sdk/installed"
-fi
-cp "$source/door.mjs" "$sdk"
+install_from_npm aws_sdk
 
 # The door's address is picked once, so that the hub is there again after its death.
 start_door() {
@@ -32,7 +22,9 @@ keys() {
   export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 }
 
-drive() { NODE_NO_WARNINGS=1 timeout 240 node "$sdk/door.mjs" "$endpoint" "$@" || fail "the SDK, at $*"; }
+drive() {
+  NODE_NO_WARNINGS=1 timeout 240 node "$BUILD/aws_sdk/door.mjs" "$endpoint" "$@" || fail "the SDK, at $*"
+}
 
 start_door
 same "$(stat -c %a hub/aws-credentials)" 600

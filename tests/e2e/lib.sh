@@ -84,6 +84,21 @@ certificate() {
     fail "$(<openssl.err)"
 }
 
+# install_from_npm NAME: tests/NAME with the packages that it needs, in $BUILD/NAME. Tests that run at
+# the same time take turns.
+install_from_npm() (
+  command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
+  mkdir -p "$BUILD/$1"
+  cd "$BUILD/$1"
+  exec {lock}>lock
+  flock "$lock"
+  cp "$here/../$1"/* .
+  if ! cmp -s package-lock.json installed; then
+    npm ci --no-audit --no-fund >npm.log 2>&1 || fail "npm cannot install $1: $(tail -n 3 npm.log)"
+    cp package-lock.json installed
+  fi
+)
+
 # start_hub OPTIONS...: on a free port unless told otherwise, with its data in ./hub, its log in
 # ./hub.log. Returns when it listens. Sets $hub (pid), $url and $port, and makes it the default store.
 start_hub() {
