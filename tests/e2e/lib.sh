@@ -77,6 +77,14 @@ within() {
   done
 }
 
+# free_ports COUNT: ports of 127.0.0.1, all different.
+free_ports() {
+  python3 -c 'import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in sockets: s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in sockets))' "$1"
+}
+
 # certificate NAME: for 127.0.0.1, in ./NAME.pem, and its key in ./NAME.key.
 certificate() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
