@@ -1,46 +1,19 @@
 # The AWS-compatible door, driven by AWS's own SDK: everyday calls, strangers, a key that may only read,
 # and a kill -9 in between.
-. "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/lib.sh"
+source "$here/../engines/aws.sh"
+install_from_npm aws_sdk
 
-command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
-sdk=$BUILD/aws_sdk
-source=$here/../aws_sdk
-if ! cmp -s "$source/package-lock.json" "$sdk/installed"; then
-  mkdir -p "$sdk"
-  cp "$source/package.json" "$source/package-lock.json" "$sdk"
-  (cd "$sdk" && npm ci --no-audit --no-fund >npm.log 2>&1) ||
-    fail "npm cannot install the SDK: $(tail -n 3 "$sdk/npm.log")"
-  cp "$sdk/package-lock.json" "$sdk/installed"
-fi
-cp "$source/door.mjs" "$sdk"
-
-# The door's address is picked once, so that the hub is there again after its death.
-start_door() {
-  start_hub --aws "127.0.0.1:${door_port:-0}" "$@"
-  local line
-  read -r -t 20 line <&"$hub_output"
-  read -r -t 20 line <&"$hub_output"
-  says "$line" "aws endpoint on http" "://127.0.0.1:"
-  endpoint=${line#aws endpoint on }
-  door_port=${endpoint##*:}
+drive() {
+  NODE_NO_WARNINGS=1 timeout 240 node "$BUILD/aws_sdk/door.mjs" "$endpoint" "$@" || fail "the SDK, at $*"
 }
-
-# keys FILE: what the SDK takes from the environment.
-keys() {
-  AWS_ACCESS_KEY_ID=$(sed -n 's/^aws_access_key_id = //p' "$1")
-  AWS_SECRET_ACCESS_KEY=$(sed -n 's/^aws_secret_access_key = //p' "$1")
-  export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
-}
-
-drive() { NODE_NO_WARNINGS=1 timeout 240 node "$sdk/door.mjs" "$endpoint" "$@" || fail "the SDK, at $*"; }
 
 start_door
 same "$(stat -c %a hub/aws-credentials)" 600
-keys hub/aws-credentials
 drive sqs dynamo s3 strangers
 
 "$DUNLIN" token --data hub --scope read --aws >reader
-keys reader
+use_keys reader
 drive reader
 
 # The native side sees the same store.
@@ -48,7 +21,6 @@ says "$("$DUNLIN" store info)" sqs.work ddb.things.of-mine s3.bucket-of.mine
 
 kill_hub
 start_door
-keys hub/aws-credentials
 drive still_there remove_all
 says "$("$DUNLIN" store info)" "blobs"
 same "$("$DUNLIN" store blob list --quiet | grep -c '^aws.s3/' || true)" 0
@@ -56,9 +28,7 @@ same "$("$DUNLIN" store blob list --quiet | grep -c '^aws.s3/' || true)" 0
 stop_hub
 
 # The same through TLS, where the urls of queues are https.
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub-test \
-  -addext "subjectAltName=IP:127.0.0.1" -keyout hub-test.key -out hub-test.pem 2>openssl.err ||
-  fail "$(<openssl.err)"
+certificate hub-test
 start_door --tls-cert hub-test.pem --tls-key hub-test.key
 says "$endpoint" https://
 NODE_EXTRA_CA_CERTS=$work/hub-test.pem drive sqs s3 remove_objects

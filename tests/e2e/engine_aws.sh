@@ -1,11 +1,8 @@
 # The client of AWS's services: tables, blobs and hints against the hub's own door, hints and blobs
 # against stand-ins that others wrote.
-. "$(dirname "$0")/lib.sh"
-
+source "$(dirname "$0")/lib.sh"
+source "$here/../engines/aws.sh"
 source "$here/../engines/standins.sh"
-
-unset AWS_SESSION_TOKEN AWS_PROFILE AWS_CA_BUNDLE
-export AWS_EC2_METADATA_DISABLED=true HOME=$work
 
 # check NAME ENDPOINTS FILTER OPTIONS...: the tests of that filter against those endpoints.
 check() {
@@ -24,22 +21,7 @@ contract+=":$whole.ARequestThatArrivesTwice*:$whole.OfTwo*"
 not_here="$whole.*Commit*:$whole.LargeBatchesOfRows*:$whole.RowsHaveLimits*:$whole.RowsOfMoreBytes*"
 parts='CloudTable.*:CloudHints.*:CloudBlobs.*:CloudWhole.*'
 
-start_door() {
-  start_hub --aws 127.0.0.1:0 "$@"
-  local line
-  read -r -t 20 line <&"$hub_output"
-  read -r -t 20 line <&"$hub_output"
-  says "$line" "aws endpoint on http"
-  endpoint=${line#aws endpoint on }
-}
-keys() {
-  AWS_ACCESS_KEY_ID=$(sed -n 's/^aws_access_key_id = //p' "$1")
-  AWS_SECRET_ACCESS_KEY=$(sed -n 's/^aws_secret_access_key = //p' "$1")
-  export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
-}
-
 start_door
-keys hub/aws-credentials
 check door "$endpoint" "$contract:$parts-$not_here:$whole.BlobsHaveLimits*"
 # Races are not lost at the first try.
 check races "$endpoint" "$whole.*Racing*:$whole.*ManyIncrement*:$whole.OfTwo*" --gtest_repeat=5
@@ -74,9 +56,7 @@ start_standin metadata
 stop_hub
 
 # Through TLS, with an authority of our own.
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub-test \
-  -addext "subjectAltName=IP:127.0.0.1" -keyout hub-test.key -out hub-test.pem 2>openssl.err ||
-  fail "$(<openssl.err)"
+certificate hub-test
 start_door --tls-cert hub-test.pem --tls-key hub-test.key
 says "$endpoint" https://
 AWS_CA_BUNDLE=$work/hub-test.pem check tls "$endpoint" 'CloudTable.ACommit*:CloudHints.Come*:CloudBlobs.*'

@@ -2,7 +2,7 @@
 source "$(dirname "$0")/lib.sh"
 source "$here/../engines/postgres.sh"
 
-port=$(free_port)
+port=$(free_ports 1)
 make_postgres "$work/pg"
 start_postgres "$work/pg" "$port"
 
@@ -27,7 +27,7 @@ says "$err" "refused the user" "password"
 [[ $err != *wrong* ]] || fail "the password is shown: $err"
 expect 2 "$DUNLIN" store info --at "${pg_url%/*}/nowhere"
 says "$err" "nowhere" "createdb"
-expect 3 timeout 60 "$DUNLIN" store info --at "postgres://dunlin@127.0.0.1:$(free_port)/postgres"
+expect 3 timeout 60 "$DUNLIN" store info --at "postgres://dunlin@127.0.0.1:$(free_ports 1)/postgres"
 says "$err" "cannot reach" "refused"
 expect 2 "$DUNLIN" store info --at "$pg_url#not-there"
 says "$err" "no store in the schema not-there" "dunlin store init"

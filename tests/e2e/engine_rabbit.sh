@@ -2,10 +2,8 @@
 source "$(dirname "$0")/lib.sh"
 source "$here/../engines/rabbit.sh"
 
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=rabbit \
-  -addext "subjectAltName=IP:127.0.0.1" -keyout key.pem -out cert.pem 2>openssl.err ||
-  fail "$(<openssl.err)"
-rabbit_certificate=$work/cert.pem rabbit_key=$work/key.pem
+certificate rabbit
+rabbit_certificate=$work/rabbit.pem rabbit_key=$work/rabbit.key
 start_rabbit
 
 # run_test FILTER

@@ -77,6 +77,36 @@ within() {
   done
 }
 
+# free_ports COUNT: ports of 127.0.0.1, all different.
+free_ports() {
+  python3 -c 'import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in sockets: s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in sockets))' "$1"
+}
+
+# certificate NAME: for 127.0.0.1, in ./NAME.pem, and its key in ./NAME.key.
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
+    -addext subjectAltName=IP:127.0.0.1 -keyout "$1.key" -out "$1.pem" 2>openssl.err ||
+    fail "$(<openssl.err)"
+}
+
+# install_from_npm NAME: tests/NAME with the packages that it needs, in $BUILD/NAME. Tests that run at
+# the same time take turns.
+install_from_npm() (
+  command -v npm >/dev/null || fail "there is no npm: scripts/test installs it"
+  mkdir -p "$BUILD/$1"
+  cd "$BUILD/$1"
+  exec {lock}>lock
+  flock "$lock"
+  cp "$here/../$1"/* .
+  if ! cmp -s package-lock.json installed; then
+    npm ci --no-audit --no-fund >npm.log 2>&1 || fail "npm cannot install $1: $(tail -n 3 npm.log)"
+    cp package-lock.json installed
+  fi
+)
+
 # start_hub OPTIONS...: on a free port unless told otherwise, with its data in ./hub, its log in
 # ./hub.log. Returns when it listens. Sets $hub (pid), $url and $port, and makes it the default store.
 start_hub() {

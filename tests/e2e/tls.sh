@@ -1,10 +1,5 @@
 # TLS from end to end: the right authority is trusted, others are not, and plain speech is refused.
 source "$(dirname "$0")/lib.sh"
-certificate() {
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
-    -subj "/CN=$1" -addext "subjectAltName=IP:127.0.0.1" -keyout "$1.key" -out "$1.pem" 2>openssl.err ||
-    fail "$(<openssl.err)"
-}
 certificate hub-test
 certificate other
 expect 2 "$DUNLIN" hub --data hub --listen 127.0.0.1:0 --tls-cert hub-test.pem

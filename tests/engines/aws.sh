@@ -1,23 +1,32 @@
 # A store in SQS, DynamoDB and S3 as the AWS-compatible door of a hub gives them; sourced after
 # tests/e2e/lib.sh. The words are those of postgres.sh.
-source "$here/../engines/postgres.sh" # free_port
 
+# use_keys FILE: what AWS's clients take from the environment; nothing else there counts.
+use_keys() {
+  unset AWS_SESSION_TOKEN AWS_PROFILE AWS_CA_BUNDLE
+  AWS_ACCESS_KEY_ID=$(sed -n 's/^aws_access_key_id = //p' "$1")
+  AWS_SECRET_ACCESS_KEY=$(sed -n 's/^aws_secret_access_key = //p' "$1")
+  export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_EC2_METADATA_DISABLED=true HOME=$work
+}
+
+# start_door OPTIONS...: a hub with a door, whose port is picked once, so that it is there again after a
+# kill. Sets $endpoint and $aws_port, and uses the keys of the admin.
 start_door() {
-  start_hub --listen "127.0.0.1:$port" --aws "127.0.0.1:$aws_port"
+  local line
+  start_hub --aws "127.0.0.1:${aws_port:-0}" "$@"
+  read -r -t 20 line <&"$hub_output" # Where the token is.
+  read -r -t 20 line <&"$hub_output"
+  says "$line" "aws endpoint on http" "://127.0.0.1:"
+  endpoint=${line#aws endpoint on }
+  aws_port=${endpoint##*:}
+  use_keys hub/aws-credentials
 }
 
 start_engine() {
-  unset AWS_SESSION_TOKEN AWS_PROFILE AWS_CA_BUNDLE
-  port=$(free_port)
-  aws_port=$(free_port)
-  start_door
-  AWS_ACCESS_KEY_ID=$(sed -n 's/^aws_access_key_id = //p' hub/aws-credentials)
-  AWS_SECRET_ACCESS_KEY=$(sed -n 's/^aws_secret_access_key = //p' hub/aws-credentials)
-  export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_EC2_METADATA_DISABLED=true HOME=$work
-  export DUNLIN_AT=aws:us-east-1/lab DUNLIN_AWS_ENDPOINT=http://127.0.0.1:$aws_port
-  export SERVER="$DUNLIN hub --data $work/hub --listen 127.0.0.1:$port --aws 127.0.0.1:$aws_port"
+  restart_engine
+  export DUNLIN_AWS_ENDPOINT=$endpoint
+  export SERVER="$DUNLIN hub --data $work/hub --listen 127.0.0.1:0 --aws 127.0.0.1:$aws_port"
 }
-
 kill_engine() { kill_hub; }
 restart_engine() {
   start_door

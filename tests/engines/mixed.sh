@@ -4,7 +4,7 @@ source "$here/../engines/postgres.sh"
 source "$here/../engines/rabbit.sh"
 
 start_engine() {
-  port=$(free_port)
+  port=$(free_ports 1)
   make_postgres "$work/pg"
   start_postgres "$work/pg" "$port"
   start_rabbit

@@ -10,18 +10,8 @@ node_hosts=(127.0.0.1 127.0.0.1 127.0.0.1)
 node_in=("" "" "")
 node_net=127.0.0.1/32  # Who may connect.
 
-# A free port each, all different.
-free_ports() {
-  python3 -c 'import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))' "$1"
-}
-
 start_etcd() {
-  local i
-  read -ra etcd_ports <<<"$(free_ports 6)"
-  local cluster=""
+  local i cluster=""
   for i in 0 1 2; do cluster+="e$i=http://${node_hosts[$i]}:${etcd_ports[$((i + 3))]},"; done
   for i in 0 1 2; do
     # shellcheck disable=SC2086
@@ -101,15 +91,15 @@ kill_leader() {
 
 # Sets pg_url, which names all three; first the one that leads, because it is the one to die.
 start_cluster() {
+  local ports hosts=""
   nodes=()
   chmod 755 "$work"
+  read -ra ports <<<"$(free_ports 12)"
+  etcd_ports=("${ports[@]:0:6}") pg_ports=("${ports[@]:6:3}") rest_ports=("${ports[@]:9:3}")
   start_etcd
-  read -ra pg_ports <<<"$(free_ports 3)"
-  read -ra rest_ports <<<"$(free_ports 3)"
   for i in 0 1 2; do start_node $i; done
   within 90 find_leader
   within 90 synchronous
-  local hosts=""
   for i in "$leader" $(((leader + 1) % 3)) $(((leader + 2) % 3)); do
     hosts+=,${node_hosts[$i]}:${pg_ports[$i]}
   done

@@ -9,10 +9,6 @@ user=()
 [ "$(id -u)" = 0 ] && user=(setpriv --reuid=postgres --regid=postgres --clear-groups)
 as_user() { ${user[@]+"${user[@]}"} "$@"; }
 
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 # make_postgres FOLDER: a cluster with the role dunlin, whose password is secret.
 make_postgres() {
   mkdir -p "$1" && chmod 755 "$work"
@@ -48,7 +44,7 @@ kill_postgres() {
 # The same words for every engine: a fresh store, which is the default one from here on. SERVER is
 # what starts the server.
 start_engine() {
-  port=$(free_port)
+  port=$(free_ports 1)
   make_postgres "$work/pg"
   start_postgres "$work/pg" "$port"
   export DUNLIN_AT=$pg_url

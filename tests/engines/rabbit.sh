@@ -14,25 +14,17 @@ rabbits=()
 rabbit_hosts=(127.0.0.1 127.0.0.1 127.0.0.1)
 rabbit_in=("" "" "")
 
-# A free port each, all different.
-rabbit_free_ports() {
-  python3 -c 'import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))' "$1"
-}
-
 rabbit_name() {
   if [ "${rabbit_hosts[$1]}" = 127.0.0.1 ]; then echo "r$1@localhost"; else echo "r$1@${rabbit_hosts[$1]}"; fi
 }
 
 # make_rabbits COUNT: their ports and settings. More than one are a cluster.
 make_rabbits() {
-  local i peer folder
+  local i peer folder ports
   rabbit_count=$1
-  read -ra rabbit_ports <<<"$(rabbit_free_ports 3)"
-  read -ra rabbit_distribution_ports <<<"$(rabbit_free_ports 3)"
-  rabbit_epmd_port=$(rabbit_free_ports 1)
+  read -ra ports <<<"$(free_ports 7)"
+  rabbit_ports=("${ports[@]:0:3}") rabbit_distribution_ports=("${ports[@]:3:3}")
+  rabbit_epmd_port=${ports[6]}
   for ((i = 0; i < rabbit_count; ++i)); do
     folder=$work/rabbit$i
     mkdir -p "$folder"
