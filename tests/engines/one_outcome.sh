@@ -1,14 +1,15 @@
 # Sourced by campaigns: a job whose starts are all noted, somebody who looks at it all the time, and the
 # check that each task has one outcome, of an attempt that did start, and that none started twice.
-slots=4  # Of each.
+# TASKS=... says how many there are.
+tasks=${TASKS:-50000}
+slots=4  # Of each worker.
 
-# submit_noted TASKS SECONDS: for two workers, which need at least so long for all of them. Sets $job.
+# submit_noted SECONDS: for two workers, which need at least so long for all of them. Sets $job.
 submit_noted() {
   local name pause
   for name in w1 w2; do start_worker "$name" --slots $slots --hold 10s; done
-  pause=$(awk "BEGIN {print 2 * $slots * $2 / $1}")
-  submit --array "0-$(($1 - 1))" -- "echo {#} \$DUNLIN_ATTEMPT >>$work/started; sleep $pause"
-  all=$1
+  pause=$(awk "BEGIN {print 2 * $slots * $1 / $tasks}")
+  submit --array "0-$((tasks - 1))" -- "echo {#} \$DUNLIN_ATTEMPT >>$work/started; sleep $pause"
   look_on &
   started+=("$!")
 }
@@ -30,11 +31,11 @@ look_on() {
 goes_wrong() {
   local before
   before=$(ended)
-  [ "$before" -lt $((all * 9 / 10)) ] || fail "too late for this: $before tasks have ended: $1"
+  [ "$before" -lt $((tasks * 9 / 10)) ] || fail "too late for this: $before tasks have ended: $1"
   echo "$EPOCHREALTIME after $before tasks: $1" >>wrong
   "${@:2}"
   # What was under way may still end: only more than that is going on.
-  within 120 more_than $((before + all / 50))
+  within 120 more_than $((before + tasks / 50))
 }
 
 # stood_still_at_most SECONDS: at any time until all had ended, as somebody saw who looked on.
@@ -59,11 +60,11 @@ sys.exit(f"FAILED: more than {sys.argv[1]} s" if longest > float(sys.argv[1]) el
 PY
 }
 
-# check_outcomes TASKS: when the job has ended.
+# check_outcomes: when the job has ended.
 check_outcomes() {
   "$DUNLIN" results "$job" --json | jq -r '[.task, .state, .attempt] | @tsv' >results
-  same "$(cut -f 1 results | sort -n | uniq | wc -l)" "$1"
-  same "$(wc -l <results)" "$1"
+  same "$(cut -f 1 results | sort -n | uniq | wc -l)" "$tasks"
+  same "$(wc -l <results)" "$tasks"
   same "$(cut -f 2 results | sort | uniq -c | awk '{print $2}')" ok
   python3 - "$work/started" "$work/results" <<'PY'
 import collections, sys
@@ -74,4 +75,11 @@ missing = [result for result in results if result not in starts]
 if twice or missing: sys.exit(f"twice: {twice[:5]}, never: {missing[:5]}")
 print(f"{len(results)} tasks, one outcome each, {starts.total()} starts")
 PY
+}
+
+# ends_well: all tasks end, with one outcome each, and the work never stood still for more than 30 s.
+ends_well() {
+  expect 0 timeout 900 "$DUNLIN" wait "$job"
+  stood_still_at_most 30
+  check_outcomes
 }

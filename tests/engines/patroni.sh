@@ -1,9 +1,10 @@
 # Three PostgreSQL nodes with synchronous standbys under Patroni, and the three etcd nodes that it
-# needs. Sourced after tests/e2e/lib.sh and tests/engines/postgres.sh.
+# needs. Sourced after tests/e2e/lib.sh.
 #
 # Patroni talks to etcd by its older interface (v2). With the newer one Patroni before 3.0.3 (Debian 12
 # has 3.0.2) overwrites the lock of the new leader when an old one comes back from where it was cut off
 # (https://github.com/patroni/patroni/pull/2689), and PostgreSQL loses what it had acknowledged.
+source "$here/../engines/postgres.sh"
 
 # Where the nodes are, and what runs a command there: a test with networks of its own says otherwise.
 node_hosts=(127.0.0.1 127.0.0.1 127.0.0.1)
@@ -79,14 +80,19 @@ synchronous() {
     '[.members[] | select(.role == "sync_standby" and (.state == "running" or .state == "streaming"))] | length >= 1'
 }
 
-# kill_leader: the whole machine, as it were: Patroni and its PostgreSQL with -9. In $killed.
-kill_leader() {
+# kill_node I: the whole machine, as it were: Patroni and its PostgreSQL with -9.
+kill_node() {
+  kill -9 "${nodes[$1]}" "$(head -1 "$work/node$1/data/postmaster.pid")"
+  wait "${nodes[$1]}" 2>/dev/null || true
+}
+
+# leader_dies: while there is work, and comes back when that has gone on. REQUIRES: one_outcome.sh.
+leader_dies() {
+  within 120 synchronous
   within 60 find_leader
-  killed=$leader
-  local postmaster
-  postmaster=$(head -1 "$work/node$killed/data/postmaster.pid")
-  kill -9 "${nodes[$killed]}" "$postmaster"
-  wait "${nodes[$killed]}" 2>/dev/null || true
+  local node=$leader
+  goes_wrong "PostgreSQL's leader, node $node, died" kill_node "$node"
+  start_node "$node"
 }
 
 # Sets pg_url, which names all three; first the one that leads, because it is the one to die.

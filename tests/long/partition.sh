@@ -7,11 +7,7 @@
   IN_NETWORK=1 exec unshare --net bash "$0" "$@"
 }
 source "$(dirname "$0")/../e2e/lib.sh"
-source "$here/../engines/postgres.sh"
-source "$here/../engines/patroni.sh"
-source "$here/../engines/rabbit.sh"
-source "$here/../engines/one_outcome.sh"
-tasks=${TASKS:-50000}
+source "$here/../engines/clusters.sh"
 
 # Machine I is a network with the address 10.77.0.(I+1), held by a process; all meet at a bridge. It
 # all goes with the processes.
@@ -35,11 +31,7 @@ done
 node_net=10.77.0.0/24
 rabbit_hosts=("${node_hosts[@]}") rabbit_in=("${node_in[@]}")
 
-start_cluster
-start_rabbit_cluster
-export DUNLIN_AT=queue=$rabbit_url,table=$pg_url
-expect 0 "$DUNLIN" store init
-submit_noted "$tasks" 150
+start_work
 
 cut_off() { ip link set "cable$1" down; }
 
@@ -61,6 +53,4 @@ for service in postgres rabbit; do
   within 120 rabbit_listens "$cut"
   part=$((part + 1))
 done
-expect 0 timeout 900 "$DUNLIN" wait "$job"
-stood_still_at_most 30
-check_outcomes "$tasks"
+ends_well

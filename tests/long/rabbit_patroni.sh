@@ -2,17 +2,9 @@
 # one service and then of the other, twice; and then all of RabbitMQ. Nothing is lost, each task has
 # one outcome, and the work goes on by itself within 30 s.
 source "$(dirname "$0")/../e2e/lib.sh"
-source "$here/../engines/postgres.sh"
-source "$here/../engines/patroni.sh"
-source "$here/../engines/rabbit.sh"
-source "$here/../engines/one_outcome.sh"
-tasks=${TASKS:-50000}
+source "$here/../engines/clusters.sh"
 
-start_cluster
-start_rabbit_cluster
-export DUNLIN_AT=queue=$rabbit_url,table=$pg_url
-expect 0 "$DUNLIN" store init
-submit_noted "$tasks" 150
+start_work
 
 kill_all_rabbits() { for i in 0 1 2; do kill_rabbit $i; done; }
 
@@ -20,10 +12,7 @@ part=1
 for service in rabbit postgres rabbit postgres; do
   within 600 more_than $((tasks * part / 10))
   if [ $service = postgres ]; then
-    within 120 synchronous
-    within 60 find_leader
-    goes_wrong "PostgreSQL's leader, node $leader, died" kill_leader
-    start_node "$killed"
+    leader_dies
   else
     within 60 find_rabbit_leader
     goes_wrong "RabbitMQ's leader, node $rabbit_leader, died" kill_rabbit "$rabbit_leader"
@@ -34,6 +23,4 @@ done
 goes_wrong "all nodes of RabbitMQ died" kill_all_rabbits
 for i in 0 1 2; do start_rabbit_node $i; done
 for i in 0 1 2; do within 120 rabbit_listens $i; done
-expect 0 timeout 900 "$DUNLIN" wait "$job"
-stood_still_at_most 30
-check_outcomes "$tasks"
+ends_well
