@@ -46,17 +46,18 @@ Result<double> worker_us() {
 std::string full_reply(uint64_t page, int64_t now_us) {
   model::Reply reply;
   reply.set_job("cost");
-  reply.set_page(page);
+  model::Reply::Part& part = *reply.add_parts();
+  part.set_page(page);
   for (uint32_t offset = 0; offset < kPageTasks; ++offset) {
-    model::Outcome& outcome = *reply.mutable_outcomes()->add_outcomes();
+    model::Outcome& outcome = *part.mutable_outcomes()->add_outcomes();
     outcome.set_offset(offset);
     outcome.set_state(model::STATE_OK);
     outcome.set_attempt(1);
     outcome.set_received_us(now_us);
     outcome.set_waited_us(offset);
   }
-  reply.mutable_outcomes()->add_workers("worker");
-  reply.mutable_outcomes()->set_committed_us(now_us);
+  part.mutable_outcomes()->add_workers("worker");
+  part.mutable_outcomes()->set_committed_us(now_us);
   return reply.SerializeAsString();
 }
 

@@ -51,6 +51,7 @@ class CloudFleet {
     options.slots = options_.slots;
     options.mem_bytes = UINT64_MAX;
     options.commit_rows = cloud::kCloudWritesMax;
+    options.pace = cloud::kCloudPace;
     options.seed = random_.next();
     workers_.push_back(std::make_unique<CloudWorker>(timeline_, store_, std::move(options),
                                                      options_.cost.worker_us));

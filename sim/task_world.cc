@@ -39,6 +39,7 @@ void SimWorker::start() {
   options.seed = world_.random().next();
   options.tags = {"sim"};
   options.commit_rows = world_.commit_rows();
+  options.pace = world_.pace();
   mind_ = std::make_unique<WorkerMind>(options);
   mind_->begin(now_of(world_.events()));
   act();
@@ -154,7 +155,10 @@ TaskWorld::TaskWorld(uint64_t seed)
   if (random_.percent(50)) faults_.crash = random_.below(30);
   if (random_.percent(40)) faults_.freeze = random_.below(20);
   if (random_.percent(40)) faults_.leave = random_.below(20);
-  if (seed % 3 == 0) commit_rows_ = 100;  // As on DynamoDB.
+  if (seed % 3 == 0) {  // As on DynamoDB.
+    commit_rows_ = 100;
+    pace_ = Millis(250);
+  }
   const uint64_t count = 1 + random_.below(random_.percent(10) ? 100 : 6);
   for (uint64_t i = 0; i < count; ++i) workers_.push_back(std::make_unique<SimWorker>(*this, i));
 }

@@ -118,6 +118,7 @@ class TaskWorld {
   void post(Request request, std::function<void(Answer&&)> then);
   Millis hold() const { return hold_; }
   size_t commit_rows() const { return commit_rows_; }
+  Millis pace() const { return pace_; }
 
  private:
   void make_jobs();
@@ -139,6 +140,7 @@ class TaskWorld {
   TaskFaults faults_;
   Millis hold_ = Millis(2000);
   size_t commit_rows_ = kBatchMax;
+  Millis pace_ = WorkerOptions().pace;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   uint64_t retries_left_ = 0;
   uint64_t hash_ = 0;

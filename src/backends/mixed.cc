@@ -181,6 +181,7 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
   size_t bytes = kBatchBytesMax;
   if (is_aws(parts.table)) {
     engines.commit_rows = cloud::kCloudWritesMax;
+    engines.pace = cloud::kCloudPace;
     bytes = cloud::kCloudBytesMax;
   }
   engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<CallStore>> {
@@ -208,6 +209,7 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
   doors.desk = lane_desk(engines.connect);
   doors.connect = engines.connect;
   doors.commit_rows = engines.commit_rows;
+  doors.pace = engines.pace;
   return doors;
 }
 

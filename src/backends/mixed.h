@@ -22,7 +22,8 @@ Result<MixedUrl> parse_mixed_url(const std::string& url);
 // What makes stores on these engines. They share what one process knows. Nothing is asked yet.
 struct MixedEngines {
   Connect connect;
-  size_t commit_rows = kBatchMax;  // In one commit, at most.
+  size_t commit_rows = kBatchMax;  // See Doors.
+  Millis pace = Doors().pace;
 };
 Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options);
 

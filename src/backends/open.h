@@ -40,6 +40,9 @@ struct Doors {
   std::unique_ptr<Desk> desk;
   Connect connect;
   size_t commit_rows = kBatchMax;  // In one commit, at most.
+  // How long outcomes are gathered while more are on their way, and work is taken ahead in
+  // proportion: longer where each request is slow and paid for.
+  Millis pace = Millis(20);
 };
 Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
 

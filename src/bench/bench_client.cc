@@ -129,21 +129,26 @@ void Tally::expect(const std::string& job, uint64_t tasks) {
 }
 
 Result<void> Tally::add(const model::Reply& reply) {
-  const auto found = seen_.find(reply.job());
-  for (const model::Outcome& outcome : reply.outcomes().outcomes()) {
-    const uint64_t task = reply.page() * kPageTasks + outcome.offset();
-    if (found == seen_.end() || task >= found->second.size()) {
-      return Error{Code::invalid,
-                   fmt::format("task {} of job {} was not asked for", task, reply.job())};
+  for (const auto& part : reply.parts()) {
+    for (const model::Outcome& outcome : part.outcomes().outcomes()) {
+      TRY(add(reply.job(), part.page() * kPageTasks + outcome.offset(), outcome));
     }
-    if (outcome.state() != model::STATE_OK) {
-      return Error{Code::invalid, fmt::format("task {} of job {} did not end well: {}", task,
-                                              reply.job(), outcome.why())};
-    }
-    std::vector<bool>::reference seen = found->second[task];
-    ++(seen ? repeated_ : counted_);
-    seen = true;
   }
+  return {};
+}
+
+Result<void> Tally::add(const std::string& job, uint64_t task, const model::Outcome& outcome) {
+  const auto found = seen_.find(job);
+  if (found == seen_.end() || task >= found->second.size()) {
+    return Error{Code::invalid, fmt::format("task {} of job {} was not asked for", task, job)};
+  }
+  if (outcome.state() != model::STATE_OK) {
+    return Error{Code::invalid,
+                 fmt::format("task {} of job {} did not end well: {}", task, job, outcome.why())};
+  }
+  std::vector<bool>::reference seen = found->second[task];
+  ++(seen ? repeated_ : counted_);
+  seen = true;
   return {};
 }
 

@@ -65,6 +65,7 @@ class Tally {
   uint64_t repeated() const { return repeated_; }
 
  private:
+  Result<void> add(const std::string& job, uint64_t task, const model::Outcome& outcome);
   std::map<std::string, std::vector<bool>> seen_;
   uint64_t expected_ = 0;
   uint64_t counted_ = 0;

@@ -8,9 +8,10 @@ namespace {
 model::Reply reply(const std::string& job, uint64_t page, std::vector<uint32_t> offsets) {
   model::Reply reply;
   reply.set_job(job);
-  reply.set_page(page);
+  model::Reply::Part& part = *reply.add_parts();
+  part.set_page(page);
   for (const uint32_t offset : offsets) {
-    model::Outcome& outcome = *reply.mutable_outcomes()->add_outcomes();
+    model::Outcome& outcome = *part.mutable_outcomes()->add_outcomes();
     outcome.set_offset(offset);
     outcome.set_state(model::STATE_OK);
   }
@@ -43,7 +44,7 @@ TEST(Tally, RefusesWhatNobodyAskedForAndWhatFailed) {
   EXPECT_FALSE(tally.add(reply("b", 0, {0})).ok());
   EXPECT_FALSE(tally.add(reply("a", 0, {2})).ok());
   model::Reply failed = reply("a", 0, {0});
-  failed.mutable_outcomes()->mutable_outcomes(0)->set_state(model::STATE_LOST);
+  failed.mutable_parts(0)->mutable_outcomes()->mutable_outcomes(0)->set_state(model::STATE_LOST);
   EXPECT_FALSE(tally.add(failed).ok());
 }
 

@@ -129,6 +129,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   Doors doors = TRY(open_doors(options.at, {.token_file = options.token_file, .make = false}));
   agent.connect = doors.connect;
   agent.worker.commit_rows = doors.commit_rows;
+  agent.worker.pace = doors.pace;
   return Agent::start(std::move(agent), std::move(doors.desk));
 }
 

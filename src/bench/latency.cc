@@ -45,11 +45,12 @@ Result<void> run_cycle(BenchClient& client, Cycles& cycles, bool counts) {
   ++cycles.count;
   if (!counts) return {};
   cycles.us.push_back(took);
-  const model::Outcome& outcome = reply.outcomes().outcomes(0);
+  const model::Page& news = reply.parts(0).outcomes();
+  const model::Outcome& outcome = news.outcomes(0);
   const int64_t started = outcome.received_us() + outcome.waited_us();
   const int64_t ended = started + static_cast<int64_t>(outcome.ran_us());
-  const std::array<int64_t, kStages.size() + 1> stamps = {
-      created, outcome.received_us(), started, ended, reply.outcomes().committed_us(), returned};
+  const std::array<int64_t, kStages.size() + 1> stamps = {created, outcome.received_us(), started,
+                                                          ended,   news.committed_us(),   returned};
   for (size_t i = 0; i < kStages.size(); ++i) {
     cycles.stages_us[i].push_back(static_cast<double>(stamps[i + 1] - stamps[i]));
   }

@@ -14,7 +14,7 @@ constexpr Millis kPatience = Millis(3000);  // Without an outcome, before a word
 
 // Takes what is in the reply queue, waiting up to `wait` for it. True if there was anything.
 Result<bool> take_replies(const VerbEnv& env, const model::Job& job, Millis wait,
-                          ResultFollower& follower, const ResultFollower::Take& take, bool& ended) {
+                          ResultFollower& follower, const ResultFollower::Take& take) {
   Queue& queue = env.store.queue();
   const auto deliveries = TRY(queue.pull(job.spec().reply(), kRepliesPerPull, kHold, wait));
   if (deliveries.empty()) return false;
@@ -23,8 +23,9 @@ Result<bool> take_replies(const VerbEnv& env, const model::Job& job, Millis wait
     leases.push_back(delivery.lease);
     model::Reply reply;
     if (!reply.ParseFromString(delivery.body) || reply.job() != job.id()) continue;
-    TRY(follower.add(reply.page(), reply.outcomes(), take));
-    ended = ended || reply.has_end();
+    for (const auto& part : reply.parts()) {
+      TRY(follower.add(part.page(), part.outcomes(), take));
+    }
   }
   // A stale lease means only that we were slow: nobody else reads this queue.
   if (const auto finished = queue.finish(job.spec().reply(), leases);
@@ -56,20 +57,19 @@ Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours
   Instant looked = begun;
   bool said = false;
   while (true) {
-    bool ended = false;
     const Instant turn = env.clock.now();
-    const bool some = replies && TRY(take_replies(env, job, kLookEvery, follower, take, ended));
+    const bool some = replies && TRY(take_replies(env, job, kLookEvery, follower, take));
     if (!some && !follower.complete() && env.clock.now() - turn < kLookEvery / 10) {
       // This store does not wait, or nobody will reply.
       wait_until(env.clock.now() + kLookEvery / 10, env.clock);
     }
-    if (!ended && !follower.complete() && env.clock.now() - looked < kLookEvery) continue;
+    if (!follower.complete() && env.clock.now() - looked < kLookEvery) continue;
     looked = env.clock.now();
     // Its end first: what is there after it is all there will be.
     const Standing standing = TRY(read_standings(env.store.table(), {job.id()})).front();
     if (has_ended(standing.state) || !replies) TRY(follower.look(env.store.table(), take));
     if (has_ended(standing.state)) {
-      while (replies && TRY(take_replies(env, job, Millis(0), follower, take, ended))) {
+      while (replies && TRY(take_replies(env, job, Millis(0), follower, take))) {
       }
       return standing;
     }

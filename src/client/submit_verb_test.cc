@@ -131,8 +131,7 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
   submit_job("j", spec);
   model::Reply reply;
   reply.set_job("j");
-  *reply.mutable_outcomes()->add_outcomes() = outcome(1, model::STATE_OK);
-  reply.mutable_end();
+  *reply.add_parts()->mutable_outcomes()->add_outcomes() = outcome(1, model::STATE_OK);
   ASSERT_TRUE(
       store_->queue().push("reply.j", std::vector<Message>{{"1", reply.SerializeAsString()}}).ok());
   run_tasks("j", 3, 0, 3, {2});

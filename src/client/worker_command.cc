@@ -73,6 +73,7 @@ Result<int> run(const WorkerVerb& verb) {
   Doors doors = TRY(open_doors(at, open));
   options.connect = doors.connect;
   options.worker.commit_rows = doors.commit_rows;
+  options.worker.pace = doors.pace;
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   const uint32_t slots = options.worker.slots;

@@ -23,6 +23,9 @@ namespace dunlin::cloud {
 inline constexpr size_t kCloudWritesMax = 100;
 inline constexpr size_t kCloudBytesMax = 4'000'000;  // Of keys and values.
 
+// What a request costs is worth waiting so long for more to go with it.
+inline constexpr Millis kCloudPace = Millis(250);
+
 // A version that is greater than `least`. `bits` are random.
 uint64_t make_version(WallTime now, uint64_t bits, uint64_t least);
 

@@ -13,7 +13,8 @@ constexpr size_t kHeldMax = 100'000;  // Messages to remember. Others are read w
 constexpr size_t kScanRows = 1000;
 constexpr Millis kLookEvery = Millis(5000);  // Without a hint, in case one was lost.
 constexpr Millis kLookFailing = Millis(1000);
-constexpr Millis kDeaf = Millis(10'000);  // Asking a service that is away takes seconds.
+constexpr Millis kDeaf = Millis(10'000);         // Asking a service that is away takes seconds.
+constexpr Millis kSettleAfter = Millis(10'000);  // Before the service thinks that we are lost.
 constexpr int kTries = 4;
 
 size_t bytes_of(const std::vector<Delivery>& deliveries) {
@@ -82,7 +83,7 @@ MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
     : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
 
 MixedStore::~MixedStore() {
-  for (const auto& [queue, receipts] : unsettled_) (void)parts_.hints->settle(queue, receipts);
+  for (const auto& [queue, left] : unsettled_) (void)parts_.hints->settle(queue, left.receipts);
 }
 
 Blobs& MixedStore::blobs() {
@@ -201,14 +202,14 @@ Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis w
   return taken;
 }
 
-// In batches, and what is left when nothing comes. Those that come again do no harm.
+// In batches, and what is left after a while. Those that come again do no harm.
 void MixedStore::settle(const std::string& queue, std::vector<std::string>&& receipts) {
-  const bool nothing = receipts.empty();
-  if (nothing && !unsettled_.contains(queue)) return;
-  std::vector<std::string>& waiting = unsettled_[queue];
-  std::ranges::move(receipts, std::back_inserter(waiting));
-  if (!nothing && waiting.size() < parts_.hints->settle_batch()) return;
-  (void)parts_.hints->settle(queue, waiting);
+  if (receipts.empty() && !unsettled_.contains(queue)) return;
+  Unsettled& waiting = unsettled_.try_emplace(queue, Unsettled{{}, clock_.now()}).first->second;
+  std::ranges::move(receipts, std::back_inserter(waiting.receipts));
+  const bool enough = waiting.receipts.size() >= parts_.hints->settle_batch();
+  if (!enough && clock_.now() - waiting.since < kSettleAfter) return;
+  (void)parts_.hints->settle(queue, waiting.receipts);
   unsettled_.erase(queue);
 }
 

@@ -89,6 +89,10 @@ class MixedStore final : public CallStore {
     std::optional<std::string> body;  // If it is known and not in the row.
   };
   using Candidates = std::vector<Candidate>;
+  struct Unsettled {
+    std::vector<std::string> receipts;
+    Instant since;  // The first of them.
+  };
   struct Plan;
 
   Answer on(Commit&& commit);
@@ -124,7 +128,7 @@ class MixedStore final : public CallStore {
   const Clock& clock_;
   MixedParts parts_;
   Random random_;
-  std::map<std::string, std::vector<std::string>> unsettled_;  // Receipts, by queue.
+  std::map<std::string, Unsettled> unsettled_;  // By queue.
   std::atomic<bool> stopped_ = false;
 };
 

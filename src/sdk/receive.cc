@@ -99,8 +99,9 @@ void Link::take_reply(const dunlin::Delivery& delivery,
     job->unfetched.push_back(result);
     return {};
   };
-  if (const auto added = job->follower.add(reply.page(), reply.outcomes(), take); !added.ok()) {
-    log::warning("cannot use a reply job={}: {}", job->id, added.error().what);
+  for (const auto& part : reply.parts()) {
+    const auto added = job->follower.add(part.page(), part.outcomes(), take);
+    if (!added.ok()) log::warning("cannot use a reply job={}: {}", job->id, added.error().what);
   }
 }
 

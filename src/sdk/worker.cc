@@ -64,6 +64,7 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
                                      .make = false}));
   impl.agent.connect = std::move(doors.connect);
   impl.agent.worker.commit_rows = doors.commit_rows;
+  impl.agent.worker.pace = doors.pace;
   impl.desk = std::move(doors.desk);
   return {};
 }

@@ -188,7 +188,7 @@ void WorkerMind::look_at_ends() {
   for (const auto& [job, plan] : plans_) {
     if (plan->held > 0 && !plan->ended && jobs.size() < kBatchMax) jobs.push_back(job);
   }
-  later(kLookEvery, [this] { look_at_ends(); });
+  later(std::max(kLookEvery, options_.pace * 4), [this] { look_at_ends(); });
   if (jobs.empty()) return;
   ask(Get{std::string(kEnds), jobs}, [this](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);

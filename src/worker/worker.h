@@ -46,6 +46,7 @@ struct WorkerOptions {
   std::string queue = {};        // Pull from this one alone, and tell nobody about us (dunlin run).
   Millis idle_exit = Millis(0);  // Leave after so long without work; 0: never.
   size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
+  Millis pace = Millis(20);        // See Doors.
   uint64_t seed = 0;
 };
 
@@ -165,7 +166,12 @@ class WorkerMind {
       bool ends = false;  // The job, with this commit.
     };
     std::vector<Write> writes;
-    std::vector<Write> replies;      // After the pages.
+    struct Reply {
+      const Plan* plan = nullptr;
+      model::Reply reply;
+      size_t bytes = 0;
+    };
+    std::vector<Reply> replies;      // After the pages.
     std::map<uint64_t, Put> fences;  // By held range: of those with tasks that move on.
     size_t bytes = 0;
     size_t rows = 0;  // Where messages are rows, too.
@@ -217,6 +223,8 @@ class WorkerMind {
   void shorten(Held& held, uint64_t last);
   void share_with_hungry();
   uint64_t target() const;  // How many tasks to hold, running ones included.
+  double ahead_us() const;
+  double hungry_us() const;
   void forget(uint64_t id);
   void abandon(Held& held);
   void give_back_unstarted();
@@ -259,14 +267,15 @@ class WorkerMind {
 
   // worker_publish.cc: pages, and the end of ranges.
   void mark_dirty(Plan& plan, uint64_t page);
+  Instant publish_due() const;
   void publish();
   void draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view);
   void draft_moves(Draft& draft, PageView& view, model::Page& page);
   void draft_claims(Draft& draft, PageView& view, model::Page& page);
   void draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
-                      model::Reply& reply);
+                      model::Page& news);
   void draft_reply(Draft& draft, const Plan& plan, uint64_t number, const model::Page& page,
-                   model::Reply&& reply);
+                   model::Page&& news) const;
   void draft_finishes(Draft& draft);
   void send(Draft&& draft);
   void published(Draft& draft, uint64_t version);
@@ -366,8 +375,8 @@ class WorkerMind {
 
   std::vector<std::pair<Plan*, uint64_t>> dirty_;
   bool publishing_ = false;
-  size_t recovering_ = 0;  // Answers to wait for before publishing again.
-  Instant publish_after_;
+  size_t recovering_ = 0;                  // Answers to wait for before publishing again.
+  Instant published_at_ = Instant::min();  // When outcomes were sent last; min(): more must follow.
   bool publish_planned_ = false;
   std::set<uint64_t> settled_;    // Held ranges that may be complete.
   std::set<uint64_t> to_finish_;  // Those that are.

@@ -19,11 +19,13 @@ constexpr size_t kDraftPagesMax = 128;
 constexpr size_t kReplyRows = 2;
 constexpr size_t kEndRows = 2;
 constexpr size_t kPageRows = 1 + kReplyRows + kEndRows;
-constexpr size_t kMoveRows = 3;        // With a fence.
-constexpr size_t kFinishRows = 3;      // With the row of a split.
-constexpr size_t kFinishesAlways = 4;  // There is room for so many.
-constexpr size_t kReplyBytesMax = kValueMax - 1024;
-constexpr Millis kPublishEvery = Millis(20);  // While more outcomes are on their way.
+constexpr size_t kMoveRows = 3;                      // With a fence.
+constexpr size_t kFinishRows = 3;                    // With the row of a split.
+constexpr size_t kFinishesAlways = 4;                // There is room for so many.
+constexpr size_t kReplyBytesMax = kValueMax - 1024;  // Of one page,
+constexpr size_t kRepliesBytesMax = kValueMax / 2;   // and of several.
+constexpr size_t kPartBytes = 32;           // Of a part of a reply, beside the outcomes, at most.
+constexpr Millis kClaimEvery = Millis(20);  // Tasks wait for those.
 
 uint32_t worker_number(model::Page& page, const std::string& id) {
   for (int i = page.workers_size() - 1; i >= 0; --i) {
@@ -53,20 +55,28 @@ void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
   ++plan.busy;
 }
 
+// While more outcomes are on their way, they are gathered.
+Instant WorkerMind::publish_due() const {
+  if (running_.empty() || dirty_.size() >= kDraftPagesMax) return now_.at;
+  return published_at_ + (claiming_ > 0 ? std::min(kClaimEvery, options_.pace) : options_.pace);
+}
+
 // One commit is under way at a time; what ends meanwhile goes into the next.
 void WorkerMind::publish() {
   if (publishing_ || (dirty_.empty() && to_finish_.empty())) return;
-  if (now_.at < publish_after_ && !running_.empty() && dirty_.size() < kDraftPagesMax) {
+  if (const Instant due = publish_due(); now_.at < due) {
     if (!std::exchange(publish_planned_, true)) {
-      later(publish_after_ - now_.at, [this] { publish_planned_ = false; });
+      later(std::min(due - now_.at, kClaimEvery), [this] { publish_planned_ = false; });
     }
     return;
   }
   Draft draft;
+  bool full = false;
   std::vector<std::pair<Plan*, uint64_t>> left;
   for (const auto& [plan, number] : dirty_) {
     PageView& view = plan->pages[number];
     const bool room = has_room(draft, kPageRows) && draft.pages.size() < kDraftPagesMax;
+    full |= !room;
     if (!room || view.asked) {  // It is being read.
       left.emplace_back(plan, number);
       continue;
@@ -75,6 +85,7 @@ void WorkerMind::publish() {
     view.dirty = false;
     --plan->busy;
     if (view.has_news()) {
+      full = true;
       view.dirty = true;
       ++plan->busy;
       left.emplace_back(plan, number);
@@ -83,18 +94,18 @@ void WorkerMind::publish() {
   dirty_ = std::move(left);
   draft_finishes(draft);
   if (draft.writes.empty()) return;
-  publish_after_ = now_.at + kPublishEvery;
+  published_at_ = full ? Instant::min() : now_.at;
   send(std::move(draft));
 }
 
 void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view) {
   if (!view.has_news()) return;  // What was pending has been forgotten.
   Draft::Written written{&plan, number, plan.round, view.era, view.page};
-  model::Reply reply;
+  model::Page news;
   draft.rows += kPageRows;
   draft_moves(draft, view, written.page);
   draft_claims(draft, view, written.page);
-  draft_outcomes(draft, plan, view, written.page, reply);
+  draft_outcomes(draft, plan, view, written.page, news);
   written.page.set_committed_us(now_.wall_us);
   written.full = is_full(written.page, number, plan.spec.tasks());
   Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
@@ -103,7 +114,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   draft.writes.push_back(std::move(put));
   ++plan.busy;
   const size_t replies = draft.replies.size();
-  draft_reply(draft, plan, number, written.page, std::move(reply));
+  draft_reply(draft, plan, number, written.page, std::move(news));
   if (draft.replies.size() == replies) draft.rows -= kReplyRows;
   if (!written.full || root_level(plan.spec.tasks()) > 0) draft.rows -= kEndRows;
   draft.pages.push_back(std::move(written));
@@ -166,7 +177,7 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
 }
 
 void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
-                                model::Reply& reply) {
+                                model::Page& news) {
   std::bitset<kPageTasks> have;
   for (const model::Outcome& outcome : page.outcomes()) have.set(outcome.offset());
   const uint32_t worker = worker_number(page, options_.id);
@@ -182,7 +193,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
       model::Outcome& outcome = *page.add_outcomes();
       outcome = pending.outcome;
       outcome.set_worker(worker);
-      if (!plan.spec.reply().empty()) *reply.mutable_outcomes()->add_outcomes() = outcome;
+      if (!plan.spec.reply().empty()) *news.add_outcomes() = outcome;
       draft.bytes += 64 + pending.out.size() + pending.err.size();
       for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
         if (bytes->empty()) continue;
@@ -198,19 +209,28 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
                       view.outcomes.begin() + static_cast<std::ptrdiff_t>(taken));
 }
 
-// A reply that would be too large is not sent: who waits looks at the pages, too.
+// The pages of a job share a reply as long as it is not too large. What is too large by itself is
+// not sent: who waits looks at the pages, too.
 void WorkerMind::draft_reply(Draft& draft, const Plan& plan, uint64_t number,
-                             const model::Page& page, model::Reply&& reply) {
-  if (reply.outcomes().outcomes_size() == 0) return;
-  reply.set_job(plan.job);
-  reply.set_page(number);
-  *reply.mutable_outcomes()->mutable_workers() = page.workers();
-  reply.mutable_outcomes()->set_committed_us(now_.wall_us);
-  std::string body = reply.SerializeAsString();
-  if (body.size() > kReplyBytesMax) return;
-  draft.bytes += body.size();
-  std::string id = fmt::format("{}.{}.{:x}", plan.job, number, random_.next());
-  draft.replies.push_back(Push{plan.spec.reply(), {{std::move(id), std::move(body)}}});
+                             const model::Page& page, model::Page&& news) const {
+  if (news.outcomes_size() == 0) return;
+  *news.mutable_workers() = page.workers();
+  news.set_committed_us(now_.wall_us);
+  const size_t bytes = news.ByteSizeLong() + kPartBytes;
+  if (bytes > kReplyBytesMax) return;
+  const auto is_open = [&](const Draft::Reply& one) {
+    return one.plan == &plan && one.bytes + bytes <= kRepliesBytesMax;
+  };
+  auto open = std::ranges::find_if(draft.replies, is_open);
+  if (open == draft.replies.end()) {
+    open = draft.replies.insert(open, {&plan, {}, 0});
+    open->reply.set_job(plan.job);
+  }
+  model::Reply::Part& part = *open->reply.add_parts();
+  part.set_page(number);
+  part.mutable_outcomes()->Swap(&news);
+  open->bytes += bytes;
+  draft.bytes += bytes;
 }
 
 bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
@@ -222,7 +242,11 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 // Ranges that are complete, or will be with this commit, are finished in it; those whose pages must
 // first be entered into the tree are not. A job of one page ends here.
 void WorkerMind::draft_finishes(Draft& draft) {
-  for (Write& reply : draft.replies) draft.writes.push_back(std::move(reply));
+  for (const Draft::Reply& reply : draft.replies) {
+    std::string id = fmt::format("{}.{:x}", reply.plan->job, random_.next());
+    draft.writes.push_back(
+        Push{reply.plan->spec.reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
+  }
   absl::flat_hash_set<const Plan*> wait;
   for (Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;

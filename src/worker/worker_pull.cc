@@ -23,10 +23,12 @@ constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another r
 constexpr size_t kHeldMax = 4096;          // Ranges.
 constexpr uint64_t kShareMax = 1U << 15U;  // Tasks of one range.
 constexpr uint64_t kPullMax = 256;         // Messages of one pull.
-constexpr double kAheadUs = 100'000;       // Work to hold beyond what runs.
-constexpr uint64_t kLeastPart = 4;         // Of that is the least to take from a range.
-constexpr double kLongUs = 1'000'000;      // Tasks that take longer are not held ahead.
-constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back.
+constexpr double kAheadUs = 100'000;       // Work to hold beyond what runs, at least.
+constexpr int kAheadPaces = 4;
+constexpr uint64_t kLeastPart = 4;     // Of that is the least to take from a range.
+constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
+constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back,
+constexpr double kHungryAheads = 2;    // or than this, if it is more.
 
 // Where the range ends now, and how often it had been handed out before its holder got it.
 std::pair<std::optional<uint64_t>, uint64_t> read_split_row(const std::string& value) {
@@ -39,12 +41,19 @@ std::pair<std::optional<uint64_t>, uint64_t> read_split_row(const std::string& v
 
 }  // namespace
 
+double WorkerMind::ahead_us() const {
+  const std::chrono::duration<double, std::micro> paces = options_.pace * kAheadPaces;
+  return std::max(kAheadUs, paces.count());
+}
+
+double WorkerMind::hungry_us() const { return std::max(kHungryUs, kHungryAheads * ahead_us()); }
+
 // How many tasks are worth holding: those that run, and so many more that no slot ever waits for
 // the store. Long tasks are taken one by one.
 uint64_t WorkerMind::target() const {
   if (mean_us_ == 0) return uint64_t{options_.slots} * 4;
   if (mean_us_ > kLongUs) return options_.slots;
-  const double ahead = std::ceil(kAheadUs / std::max(mean_us_, 1.0));
+  const double ahead = std::ceil(ahead_us() / std::max(mean_us_, 1.0));
   return std::min<uint64_t>(
       static_cast<uint64_t>(options_.slots * (1 + std::min(ahead, double{kShareMax}))),
       std::max<uint64_t>(kShareMax, 2 * options_.slots));
@@ -77,7 +86,7 @@ void WorkerMind::scan_routes(std::string after) {
 
 // Who has something to do need not look often. Who has not may have just finished it.
 void WorkerMind::plan_scan() {
-  later(kScanIdle, [this] {
+  later(std::max(kScanIdle, options_.pace * kAheadPaces), [this] {
     const bool busy = running_.size() + unstarted_ >= options_.slots;
     if (busy && now_.at - scanned_at_ < kScanBusy) return plan_scan();
     scan_routes("");
@@ -366,7 +375,7 @@ void WorkerMind::share_with_hungry() {
   const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
   ask(AskDepth{queue}, [this, queue, least, again, asked = now_.at,
                         id = most != nullptr ? most->id : 0](Answer&& answer) {
-    again(std::max(kShareEvery, kCountPart * (now_.at - asked)));
+    again(std::max({kShareEvery, options_.pace * kAheadPaces, kCountPart * (now_.at - asked)}));
     const auto* depth = std::get_if<Depth>(&answer);
     if (depth == nullptr) return;
     const auto view = std::ranges::find(routes_, queue, &RouteView::queue);
@@ -375,7 +384,7 @@ void WorkerMind::share_with_hungry() {
     if (held == nullptr || depth->ready > 0 || held->splitting || stopping()) return;
     if (is_alone()) return;
     const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
-    if (mean_us_ == 0 || time_us / options_.slots < kHungryUs) return;
+    if (mean_us_ == 0 || time_us / options_.slots < hungry_us()) return;
     if (held->last - held->next < least || in_doubt(*held)) return;
     shorten(*held, held->next + (held->last - held->next) / 2);
   });

@@ -558,7 +558,8 @@ void WorkerMind::end_task(Ending&& ending) {
       std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
   if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
   // Who waits for failures wants to know of the first ones at once.
-  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures) publish_after_ = now_.at;
+  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures)
+    published_at_ = Instant::min();
   PendingOutcome pending;
   pending.outcome = std::move(outcome);
   model::Outcome& kept = pending.outcome;

@@ -65,6 +65,8 @@ lab=$DUNLIN_AT
 export DUNLIN_AT=queue=aws:us-east-1/own,table=aws:us-east-1/own,blobs=s3://lab-blobs/own
 expect 5 "$DUNLIN" store info
 says "$err" "store init"
+expect 5 "$DUNLIN" worker --allow-root
+expect 0 "$DUNLIN" store init
 runs own
 says "$("$DUNLIN" store info)" "lab-blobs/own/"
 expect 5 "$DUNLIN" store blob put --at "${DUNLIN_AT/lab-blobs/no-such-bucket}" x contract.log

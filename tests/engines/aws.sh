@@ -25,6 +25,7 @@ start_door() {
 start_engine() {
   restart_engine
   export DUNLIN_AWS_ENDPOINT=$endpoint
+  expect 0 "$DUNLIN" store init
   export SERVER="$DUNLIN hub --data $work/hub --listen 127.0.0.1:0 --aws 127.0.0.1:$aws_port"
 }
 kill_engine() { kill_hub; }

@@ -52,7 +52,7 @@ for line in open("seen"):
         steps.append(float(when))
 pauses = [(after - before, before, after) for before, after in zip(steps, steps[1:])]
 for (begin, what), (end, _) in zip(wrong, wrong[1:]):
-    longest = max((pause for pause, before, after in pauses if after > begin and before < end), default=0)
+    longest = max((pause for pause, _, after in pauses if begin < after <= end), default=0)
     print(f"{what}; the work stood still for {longest:.1f} s at most")
 longest = max(pauses)[0]
 print(f"{most} tasks ended in {steps[-1] - steps[0]:.0f} s; the longest pause was {longest:.1f} s")
