@@ -1,0 +1,43 @@
+// How many slots the infrastructures should have: TaScaaS's dispatcher. In a measuring phase it is
+// counted how many partitions are handed out; then advice is given, and followed in a scaling phase
+// in which nothing is counted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+
+namespace dunlin::balance {
+
+struct Infrastructure {
+  std::string id;
+  WallTime seen;  // Its last sign of life.
+  uint64_t slots = 0;
+  uint64_t max_slots = 0;
+};
+
+struct Dispatch {
+  WallTime resumed;  // When the measuring phase began.
+  bool scaling = false;
+  uint64_t dispatched = 0;  // Partitions, in the measuring phase.
+  double required = -1;     // Of all slots that there could be, a part; -1: no advice yet.
+  std::vector<Infrastructure> infrastructures;
+
+  Infrastructure* find(const std::string& id);
+};
+
+// Before every request: ends phases whose time is over, and forgets who is gone. `queued`
+// partitions wait to be handed out.
+void advance(Dispatch& dispatch, uint64_t queued, Millis scale_time, WallTime now);
+
+// Who has been silent for longer is not counted, and in the end forgotten.
+bool is_live(const Infrastructure& one, Millis scale_time, WallTime now);
+
+// Slots that are wanted, of `slots` that there are now.
+double slots_wanted(uint64_t slots, uint64_t queued, uint64_t dispatched);
+
+// What an infrastructure makes of the advice; its slots stay if there is none.
+uint64_t slots_advised(double required, uint64_t slots, uint64_t max_slots);
+
+}  // namespace dunlin::balance
