@@ -122,6 +122,14 @@ Result<void> check_queue(const std::string& url) {
   return Error{there.error().code, "RabbitMQ, queue= in the store URL: " + there.error().what};
 }
 
+// A bucket of the user's is not made by us, and better missed before there is something to put.
+Result<void> check_blobs(const std::string& url, const OpenOptions& options) {
+  if (!cloud::is_bucket_url(url)) return {};
+  const Cloud there = TRY(cloud_of(url, options));
+  cloud::S3Blobs blobs(there.address, there.options, posix_clock(), posix_disk());
+  return blobs.check();
+}
+
 // What the store uses in AWS, by URL.
 std::map<std::string, cloud::CloudParts> cloud_parts(const MixedUrl& url) {
   std::map<std::string, cloud::CloudParts> parts;
@@ -201,6 +209,7 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_mixed_url(url));
   const MixedEngines engines = TRY(mixed_engines(url, options));
   TRY(engines.connect());  // The table is there.
+  TRY(check_blobs(parts.blobs, options));
   const Result<void> queue = check_queue(parts.queue);
   // One that is away may come back, and work goes on without it.
   if (!queue.ok() && queue.error().code != Code::unavailable) return queue.error();
@@ -216,6 +225,7 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_mixed_url(url));
   TRY(check_queue(parts.queue));
+  TRY(check_blobs(parts.blobs, options));
   if (!is_aws(parts.table)) return init_store(parts.table, options);
   const Cloud there = TRY(cloud_of(parts.table, options));
   return cloud::DynamoTable(there.address, there.options, posix_clock(), posix_disk()).prepare();

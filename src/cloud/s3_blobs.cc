@@ -120,6 +120,16 @@ Result<void> S3Blobs::prepare() {
   return {};
 }
 
+Result<void> S3Blobs::check() {
+  const Reply reply = TRY(ask({.method = "GET",
+                               .path = path_of(""),
+                               .query = {{"list-type", "2"}, {"max-keys", "1"}},
+                               .headers = {},
+                               .body = ""}));
+  if (reply.ok()) return {};
+  return refused(reply, fmt::format("the S3 bucket {}", link_.address().blobs_bucket()));
+}
+
 // Makes the bucket when it is missing.
 Result<Reply> S3Blobs::ask(S3Call call) {
   for (int tries = 1;; ++tries) {

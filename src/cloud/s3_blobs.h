@@ -33,6 +33,9 @@ class S3Blobs final : public Blobs {
   // should have made it. The first put does that by itself.
   Result<void> prepare();
 
+  // Whether objects can be listed there.
+  Result<void> check();
+
   void stop() { link_.stop(); }
 
  private:

@@ -71,6 +71,9 @@ runs own
 says "$("$DUNLIN" store info)" "lab-blobs/own/"
 expect 5 "$DUNLIN" store blob put --at "${DUNLIN_AT/lab-blobs/no-such-bucket}" x contract.log
 says "$err" no-such-bucket
+expect 5 "$DUNLIN" worker --allow-root --at "${DUNLIN_AT/lab-blobs/no-such-bucket}"
+expect 5 "$DUNLIN" store init --at "${DUNLIN_AT/lab-blobs/no-such-bucket}"
+says "$err" "make it"
 expect 0 "$DUNLIN" store destroy --yes
 expect 5 "$DUNLIN" list
 export DUNLIN_AT=$lab

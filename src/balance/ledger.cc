@@ -1,0 +1,134 @@
+#include "balance/ledger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace dunlin::balance {
+namespace {
+
+constexpr uint64_t kFirstPart = 1000;  // Of its share is the first span of a partition: a probe.
+
+void join(std::vector<Span>& spans, Span span) {
+  if (!spans.empty() && spans.back().last == span.first) {
+    spans.back().last = span.last;
+  } else {
+    spans.push_back(span);
+  }
+}
+
+// How many iterations to hand out at once. The last ones go out in small spans, so that all end at
+// about the same time.
+uint64_t span_size(const Ledger& ledger, const Partition& partition, Millis pace, Millis now) {
+  const uint64_t pool = ledger.pool();
+  const double speed = partition.speed();
+  double wanted = speed * std::chrono::duration<double>(pace).count();
+  if (speed <= 0) wanted = static_cast<double>(partition.assigned / kFirstPart);
+  const auto active = static_cast<uint64_t>(
+      std::ranges::count_if(ledger.task.partitions,
+                            [&](const Partition& one) { return ledger.task.is_active(one, now); }));
+  const uint64_t guided = active <= 1 ? pool : pool / (2 * active);
+  const uint64_t most = std::max<uint64_t>(guided, 1);
+  if (wanted >= static_cast<double>(most)) return most;
+  return std::max<uint64_t>(static_cast<uint64_t>(wanted), 1);
+}
+
+Span take(Ledger& ledger, uint64_t size) {
+  if (ledger.back.empty()) {
+    size = std::min(size, ledger.task.iterations - ledger.next);
+    ledger.next += size;
+    return {ledger.next - size, ledger.next};
+  }
+  Span& old = ledger.back.back();
+  const Span taken = {old.first, old.first + std::min(size, old.size())};
+  old.first = taken.last;
+  if (old.size() == 0) ledger.back.pop_back();
+  return taken;
+}
+
+void give_back(Ledger& ledger, Ledger::Holder& holder) {
+  for (const Span& span : holder.spans) ledger.back.push_back(span);
+  holder.spans.clear();
+  holder.taken = 0;
+}
+
+// A partition without a place.
+void clear(Ledger& ledger, const Policy& policy, size_t partition, Millis now) {
+  give_back(ledger, ledger.holders[partition]);
+  lose(ledger.task, policy, partition, now);
+}
+
+}  // namespace
+
+uint64_t Ledger::pool() const {
+  uint64_t sum = task.iterations - next;
+  for (const Span& span : back) sum += span.size();
+  return sum;
+}
+
+Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold) {
+  Ledger ledger;
+  ledger.task = make_task(iterations, partitions, threshold);
+  ledger.task.gap = Millis(1);
+  ledger.holders.resize(partitions);
+  return ledger;
+}
+
+Turn next_span(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, Millis pace,
+               Millis now) {
+  Task& task = ledger.task;
+  if (index >= task.partitions.size()) return {Code::out_of_range, {}, task.eta};
+  Ledger::Holder& holder = ledger.holders[index];
+  if (attempt < holder.attempt) return {Code::ended, {}, task.eta};
+  if (attempt > holder.attempt) {
+    if (holder.attempt != 0) clear(ledger, policy, index, now);
+    holder.attempt = attempt;
+    start(task, index, Millis(0), now);
+  } else if (task.partitions[index].finished) {
+    return {Code::ended, {}, task.eta};
+  } else {
+    // One that comes too early to be measured says nothing new about its speed.
+    const Millis elapsed = now - task.partitions[index].resumed;
+    report(task, policy, index, holder.taken, elapsed, now);
+  }
+  if (ledger.pool() == 0) {
+    return {end_early(ledger, policy, index, attempt, holder.taken, now), {}, task.eta};
+  }
+  const Span span = take(ledger, span_size(ledger, task.partitions[index], pace, now));
+  join(holder.spans, span);
+  holder.taken += span.size();
+  return {Code::ok, span, task.eta};
+}
+
+Code end_early(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, uint64_t done,
+               Millis now) {
+  if (index >= ledger.holders.size()) return Code::out_of_range;
+  Ledger::Holder& holder = ledger.holders[index];
+  Partition& partition = ledger.task.partitions[index];
+  if (!partition.started || attempt > holder.attempt) return Code::not_started;
+  if (partition.finished || attempt < holder.attempt) return Code::ended;
+  done = std::min(done, holder.taken);
+  while (holder.taken > done) {  // From the end.
+    Span& last = holder.spans.back();
+    const uint64_t surplus = std::min(holder.taken - done, last.size());
+    ledger.back.push_back({last.last - surplus, last.last});
+    last.last -= surplus;
+    holder.taken -= surplus;
+    if (last.size() == 0) holder.spans.pop_back();
+  }
+  const Millis elapsed =
+      std::max(now - partition.resumed, partition.last - partition.resumed + ledger.task.gap);
+  const Code code = finish(ledger.task, policy, index, done, elapsed, now);
+  // The speed is an estimate, what it has done is not.
+  partition.done = partition.assigned = done;
+  return code;
+}
+
+void lose(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, Millis now) {
+  if (index >= ledger.holders.size() || ledger.holders[index].attempt != attempt) return;
+  clear(ledger, policy, index, now);
+}
+
+}  // namespace dunlin::balance
