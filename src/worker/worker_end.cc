@@ -234,7 +234,8 @@ void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
             ask_for(plan, Get{std::string(kAfter), {after_key(plan.job, "")}},
                     [this, &plan, round, then, end = std::move(end)](Answer&& answer) {
                       const auto* mark = std::get_if<Rows>(&answer);
-                      plan.marked = mark != nullptr && mark->rows.at(0).version != 0;
+                      // Answers may come in any order: what was there once is looked after once.
+                      plan.marked |= mark != nullptr && mark->rows.at(0).version != 0;
                       const auto* rows = std::get_if<Rows>(&end);
                       // It may have been opened again since.
                       if (rows != nullptr && round == plan.round) end_read(plan, rows->rows.at(0));
@@ -245,8 +246,8 @@ void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
 
 void WorkerMind::end_read(Plan& plan, const Row& row) {
   plan.end_read = true;
-  plan.end_there = row.version != 0;
-  if (!plan.end_there) return;
+  // We may have ended it since it was read. An end stays, until the job is opened again.
+  if (row.version == 0) return;
   end_plan(plan);
   if (owes_release(plan)) release(plan);
 }
