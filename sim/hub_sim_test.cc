@@ -35,6 +35,7 @@ class HubWorld {
     for (const auto& client : clients_) client->start();
     pass(Millis(5'000 + random_.below(15'000)));
     end_faults();
+    pass(Network::kLateMax);  // What is still on its way, from those who gave up on it.
     finish_all();
     if (testing::Test::HasFailure()) return 0;
     hub_.core().expire(events_.now());
@@ -72,7 +73,7 @@ class HubWorld {
   void add_clients() {
     const ClientWorld world{events_, network_, random_, ledger_};
     std::vector<std::string> queues{"q0"};
-    if (random_.percent(50)) queues.push_back("q1");
+    if (random_.percent(50)) queues.emplace_back("q1");
     const auto add = [&]<typename Role>(std::type_identity<Role>, uint64_t count, auto... more) {
       for (; count > 0; --count) {
         clients_.push_back(std::make_unique<Role>(world, clients_.size() + 1, more...));

@@ -124,7 +124,8 @@ void Network::break_link(LinkId id, bool half_open) {
 void Network::break_late(LinkId id) {
   Link& link = links_.at(id);
   link.to_client.cut = true;
-  link.to_hub.not_before = events_.now() + Millis(random_.below(6'000));
+  link.to_hub.not_before =
+      events_.now() + Millis(random_.below(static_cast<uint64_t>(kLateMax.count())));
   tell(id, Side::client, soon());
   put(id, Side::hub, {.bytes = {}, .last = true});
 }

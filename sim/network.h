@@ -40,6 +40,7 @@ struct NetworkFaults {
 class Network {
  public:
   enum class Side { client, hub };
+  static constexpr Millis kLateMax = Millis(6'000);  // What a broken link still brings.
 
   Network(Events& events, Random& random) : events_(events), random_(random) {}
   Network(const Network&) = delete;
