@@ -8,6 +8,7 @@
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/text.h"
+#include "client/output.h"
 #include "engine/check.h"
 
 namespace dunlin {
@@ -128,7 +129,15 @@ Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missin
 Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {
   const auto store = TRY(open_target(target, Missing::refuse));
   const Info info = TRY(store->info());
-  const std::vector<Made> made = TRY(list_made(target.at, open_options(target)));
+  std::vector<Made> made;
+  if (auto listed = list_made(target.at, open_options(target)); listed.ok()) {
+    made = std::move(listed).value();
+  } else if (listed.error().code ==
+             Code::denied) {  // Who may use a store need not list an account.
+    complain("what was made cannot be listed: " + listed.error().what);
+  } else {
+    return listed.error();
+  }
   if (target.json) {
     TRY(print(info_json(info, made)));
   } else if (target.quiet) {

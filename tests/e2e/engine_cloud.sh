@@ -59,6 +59,27 @@ door=$DUNLIN_AWS_ENDPOINT
 export DUNLIN_AWS_ENDPOINT=sqs=http://127.0.0.1:$(<careless.out),dynamodb=$door,s3=$door
 runs careless
 
+# Who may not list the queues of an account sees the rest.
+cat >forbids.py <<'PY'
+import http.server
+class Forbids(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(403)
+        self.end_headers()
+        self.wfile.write(b'{"__type": "AccessDeniedException", "message": "not for you"}')
+server = http.server.HTTPServer(("127.0.0.1", 0), Forbids)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+PY
+python3 forbids.py >forbids.out 2>forbids.log &
+started+=($!)
+wait_for forbids.out .
+DUNLIN_AWS_ENDPOINT=sqs=http://127.0.0.1:$(<forbids.out),dynamodb=$door,s3=$door \
+  expect 0 "$DUNLIN" store info
+says "$out" jobs
+says "$err" "not for you"
+
 # Blobs in a bucket of the user's: the store has its own place there, and takes no more with it.
 export DUNLIN_AWS_ENDPOINT=$door
 lab=$DUNLIN_AT
