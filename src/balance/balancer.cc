@@ -125,8 +125,7 @@ void balance(Task& task, const Policy& policy, Millis now) {
 
 uint64_t Task::done() const {
   uint64_t sum = 0;
-  for (const Partition& partition : partitions)
-    sum += std::min(partition.done, kIterationsMax - sum);
+  for (const Partition& one : partitions) sum += std::min(one.done, kIterationsMax - sum);
   return sum;
 }
 

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "base/check.h"
 
 namespace dunlin::balance {
 namespace {
 
-constexpr uint64_t kFirstPart = 1000;  // Of its share is the first span of a partition: a probe.
+constexpr double kFirstPart = 1000;  // Of its share is the first span of a partition: a probe.
 
 void join(std::vector<Span>& spans, Span span) {
   if (!spans.empty() && spans.back().last == span.first) {
@@ -25,7 +27,7 @@ uint64_t span_size(const Ledger& ledger, const Partition& partition, Millis pace
   const uint64_t pool = ledger.pool();
   const double speed = partition.speed();
   double wanted = speed * std::chrono::duration<double>(pace).count();
-  if (speed <= 0) wanted = static_cast<double>(partition.assigned / kFirstPart);
+  if (speed <= 0) wanted = static_cast<double>(partition.assigned) / kFirstPart;
   const auto active = static_cast<uint64_t>(
       std::ranges::count_if(ledger.task.partitions,
                             [&](const Partition& one) { return ledger.task.is_active(one, now); }));
@@ -35,44 +37,61 @@ uint64_t span_size(const Ledger& ledger, const Partition& partition, Millis pace
   return std::max<uint64_t>(static_cast<uint64_t>(wanted), 1);
 }
 
-Span take(Ledger& ledger, uint64_t size) {
-  if (ledger.back.empty()) {
-    size = std::min(size, ledger.task.iterations - ledger.next);
-    ledger.next += size;
-    return {ledger.next - size, ledger.next};
+// What a partition goes on with that has nothing left of its own. REQUIRES: the pool is not empty.
+Span find_more(Ledger& ledger) {
+  if (!ledger.back.empty()) {
+    const Span found = ledger.back.back();
+    ledger.back.pop_back();
+    return found;
   }
-  Span& old = ledger.back.back();
-  const Span taken = {old.first, old.first + std::min(size, old.size())};
-  old.first = taken.last;
-  if (old.size() == 0) ledger.back.pop_back();
+  const auto size = [](const Ledger::Holder& one) { return one.own.size(); };
+  Span& most = std::ranges::max_element(ledger.holders, {}, size)->own;
+  const Span found = {most.first + most.size() / 2, most.last};
+  most.last = found.first;
+  return found;
+}
+
+Span take(Ledger& ledger, Ledger::Holder& holder, uint64_t size) {
+  if (holder.own.size() == 0) holder.own = find_more(ledger);
+  const Span taken = {holder.own.first, holder.own.first + std::min(size, holder.own.size())};
+  holder.own.first = taken.last;
   return taken;
 }
 
-void give_back(Ledger& ledger, Ledger::Holder& holder) {
-  for (const Span& span : holder.spans) ledger.back.push_back(span);
-  holder.spans.clear();
-  holder.taken = 0;
+// Neighbours become one span again.
+void give_back(Ledger& ledger, std::vector<Span> spans) {
+  std::ranges::move(ledger.back, std::back_inserter(spans));
+  std::ranges::sort(spans, {}, &Span::first);
+  ledger.back.clear();
+  for (const Span& span : spans) join(ledger.back, span);
 }
 
 // A partition without a place.
 void clear(Ledger& ledger, const Policy& policy, size_t partition, Millis now) {
-  give_back(ledger, ledger.holders[partition]);
+  Ledger::Holder& holder = ledger.holders[partition];
+  give_back(ledger, std::exchange(holder.spans, {}));
+  holder.taken = 0;
   lose(ledger.task, policy, partition, now);
 }
 
 }  // namespace
 
 uint64_t Ledger::pool() const {
-  uint64_t sum = task.iterations - next;
+  uint64_t sum = 0;
   for (const Span& span : back) sum += span.size();
+  for (const Holder& holder : holders) sum += holder.own.size();
   return sum;
 }
 
 Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold) {
   Ledger ledger;
   ledger.task = make_task(iterations, partitions, threshold);
-  ledger.task.gap = Millis(1);
-  ledger.holders.resize(partitions);
+  ledger.task.gap = kLedgerGap;
+  uint64_t next = 0;
+  for (const Partition& partition : ledger.task.partitions) {
+    ledger.holders.emplace_back().own = {next, next + partition.assigned};
+    next += partition.assigned;
+  }
   return ledger;
 }
 
@@ -96,7 +115,7 @@ Turn next_span(Ledger& ledger, const Policy& policy, size_t index, uint32_t atte
   if (ledger.pool() == 0) {
     return {end_early(ledger, policy, index, attempt, holder.taken, now), {}, task.eta};
   }
-  const Span span = take(ledger, span_size(ledger, task.partitions[index], pace, now));
+  const Span span = take(ledger, holder, span_size(ledger, task.partitions[index], pace, now));
   join(holder.spans, span);
   holder.taken += span.size();
   return {Code::ok, span, task.eta};
@@ -110,14 +129,16 @@ Code end_early(Ledger& ledger, const Policy& policy, size_t index, uint32_t atte
   if (!partition.started || attempt > holder.attempt) return Code::not_started;
   if (partition.finished || attempt < holder.attempt) return Code::ended;
   done = std::min(done, holder.taken);
+  std::vector<Span> not_done;
   while (holder.taken > done) {  // From the end.
     Span& last = holder.spans.back();
     const uint64_t surplus = std::min(holder.taken - done, last.size());
-    ledger.back.push_back({last.last - surplus, last.last});
+    not_done.push_back({last.last - surplus, last.last});
     last.last -= surplus;
     holder.taken -= surplus;
     if (last.size() == 0) holder.spans.pop_back();
   }
+  give_back(ledger, std::move(not_done));
   const Millis elapsed =
       std::max(now - partition.resumed, partition.last - partition.resumed + ledger.task.gap);
   const Code code = finish(ledger.task, policy, index, done, elapsed, now);

@@ -2,8 +2,9 @@
 // if the partition is lost with it. So in the end every iteration was done once by those whose work
 // counts, whatever died.
 //
-// The balancer's shares say how much of what is left a partition should take; it takes them span by
-// span, so that little is lost with it and what it has not taken can go to others.
+// At first each partition has a part of them to itself, and takes it span by span; who has nothing
+// left takes what came back, or half of what the slowest has not taken yet. So a partition has few
+// spans, however long it works.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,8 @@
 #include "balance/balancer.h"
 
 namespace dunlin::balance {
+
+inline constexpr Millis kLedgerGap = Millis(1);  // Task::gap: turns may come at any time.
 
 struct Span {
   uint64_t first = 0;
@@ -25,10 +28,10 @@ struct Ledger {
     uint32_t attempt = 0;     // Whose spans these are; 0: nobody's yet.
     std::vector<Span> spans;  // In the order they were taken, neighbours joined.
     uint64_t taken = 0;       // Their sizes.
+    Span own;                 // To be taken next, by this one if others do not come first.
   };
 
   Task task;
-  uint64_t next = 0;            // From here on nobody has had them.
   std::vector<Span> back;       // What came back.
   std::vector<Holder> holders;  // By partition.
 

@@ -15,6 +15,7 @@
 //                                    had been handed out before its holder got it
 //   routes  QUEUE                    Route
 //   workers WORKER                   WorkerInfo
+//   ledgers JOB                      Ledger: who has which iterations (model/ledgers.h)
 #pragma once
 
 #include <cstdint>
