@@ -219,20 +219,21 @@ void add_options(CLI::App& app, CloudVerb& verb) {
   app.add_option("--plot", verb.output.plot, "Write a plot to this file (SVG), too");
 }
 
-}  // namespace
-}  // namespace dunlin::bench
-
-int main(int argc, char** argv) {
-  using namespace dunlin;
+int run_all(int argc, char** argv) {
   CLI::App app("Simulates Dunlin on SQS and DynamoDB", "bench/cloud");
-  bench::CloudVerb verb;
-  bench::add_options(app, verb);
+  CloudVerb verb;
+  add_options(app, verb);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUsage;
   }
   verb.fleet.model.read_units = verb.fleet.model.write_units;
-  const Result<int> ran = bench::run_cloud(std::move(verb));
+  const Result<int> ran = run_cloud(std::move(verb));
   return ran.ok() ? ran.value() : report(ran.error());
 }
+
+}  // namespace
+}  // namespace dunlin::bench
+
+int main(int argc, char** argv) { return dunlin::bench::run_all(argc, argv); }

@@ -64,7 +64,7 @@ Micros CloudStore::read(size_t requests, uint64_t units) {
 }
 
 template <typename Other>
-void CloudStore::on(CloudSite& /*site*/, Other&& /*other*/, Then then) {
+void CloudStore::on(CloudSite& /*site*/, Other&& /*other*/, const Then& then) {
   then(Error{Code::unsupported, "the simulated tasks have no blobs"});
 }
 

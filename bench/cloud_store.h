@@ -100,7 +100,7 @@ class CloudStore {
   void on(CloudSite& site, Get&& get, Then then);
   void on(CloudSite& site, Scan&& scan, Then then);
   template <typename Other>
-  void on(CloudSite& site, Other&& other, Then then);
+  void on(CloudSite& site, Other&& other, const Then& then);
 
   static Weight weigh(const std::string& queue, const Message& message);
   Cost cost_of(const Commit& commit) const;

@@ -124,11 +124,7 @@ void reopen(Table& table, const std::string& folder, bool quick) {
   std::filesystem::remove_all(folder + "/reopen");
 }
 
-}  // namespace
-}  // namespace dunlin::bench
-
-int main(int argc, char** argv) {
-  using namespace dunlin::bench;
+int run_all(int argc, char** argv) {
   bool json = false;
   bool quick = false;
   std::string only;
@@ -159,3 +155,8 @@ int main(int argc, char** argv) {
   std::filesystem::remove_all(folder);
   return table.all_met() ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace dunlin::bench
+
+int main(int argc, char** argv) { return dunlin::bench::run_all(argc, argv); }

@@ -40,8 +40,8 @@ void TaskLedger::page_written(const std::string& key, const std::string& value) 
   for (const model::Outcome& outcome : page.outcomes()) {
     EXPECT_TRUE(offsets.insert(outcome.offset()).second) << "two outcomes for one task";
     const auto [place, fresh] =
-        outcomes_.try_emplace({id, number * kPageTasks + outcome.offset()}, outcome.attempt(),
-                              outcome.state() == model::STATE_OK);
+        outcomes_.try_emplace({id, number * kPageTasks + outcome.offset()},
+                              Won{outcome.attempt(), outcome.state() == model::STATE_OK});
     EXPECT_TRUE(fresh || place->second.attempt == outcome.attempt() || relaxed)
         << "the outcome of task " << place->first.second << " of " << id << " changed";
   }

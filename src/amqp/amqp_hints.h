@@ -20,7 +20,8 @@ namespace dunlin {
 // refused, `invalid` for a vhost that is not there or a queue of another program.
 class AmqpHints final : public Hints {
  public:
-  AmqpHints(AmqpAddress address, const Clock& clock) : clock_(clock), link_(address, clock) {}
+  AmqpHints(AmqpAddress address, const Clock& clock)
+      : clock_(clock), link_(std::move(address), clock) {}
 
   size_t bytes_max() const override { return AmqpLink::kBytesMax; }
   Result<void> send(std::string_view queue, std::span<const std::string> hints) override;

@@ -99,7 +99,7 @@ Result<void> ChunkDecoder::on_trailer(std::string_view line) {
   if (!signer_ || trailers_.empty()) return {};
   std::string canonical;
   for (const auto& [name, value] : trailers_) {
-    if (name != kTrailerSignature) canonical += name + ":" + value + "\n";
+    if (name != kTrailerSignature) canonical.append(name).append(":").append(value).append("\n");
   }
   const std::string text = fmt::format("AWS4-HMAC-SHA256-TRAILER\n{}\n{}\n{}\n{}", signer_->time,
                                        signer_->scope, signer_->last, hex(sha256(canonical)));

@@ -308,8 +308,9 @@ void read_twice(Call& call, TransactionState& state, const std::vector<uint64_t>
 void transact_get(Call& call, const json& in) {
   const json items = list_or_empty(in, "TransactItems");
   std::set<std::string> names;
-  for (const json& item : items)
+  for (const json& item : items) {
     names.insert(text_or(object_or_empty(item, "Get"), "TableName", ""));
+  }
   if (items.empty() || items.size() > kTransactionMax) {
     return dynamo_fail(call, "ValidationException", "TransactItems has 1 to 100 items");
   }

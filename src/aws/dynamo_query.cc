@@ -140,8 +140,9 @@ Result<void> plan(Walk& walk, const json& in, bool query) {
     walk.projection = TRY(parse_projection(*text, placeholders));
   }
   if (const json* limit = member(in, "Limit")) {
-    if (!limit->is_number_integer() || limit->get<int64_t>() < 1)
+    if (!limit->is_number_integer() || limit->get<int64_t>() < 1) {
       return wrong("Limit is at least 1");
+    }
     walk.limit = static_cast<size_t>(limit->get<int64_t>());
   }
   walk.count_only = text_or(in, "Select", "") == "COUNT";
@@ -156,8 +157,9 @@ Result<void> plan(Walk& walk, const json& in, bool query) {
       walk.upper_itself = false;
     }
   }
-  if (walk.prefix.size() > kKeyMax || walk.after.size() > kKeyMax)
+  if (walk.prefix.size() > kKeyMax || walk.after.size() > kKeyMax) {
     return wrong("the key is too long");
+  }
   return {};
 }
 

@@ -68,8 +68,9 @@ class Parser {
     Condition one = TRY(all());
     if (keyword("OR")) {
       Condition list{.kind = Condition::Kind::any, .parts = {std::move(one)}, .operands = {}};
-      do list.parts.push_back(TRY(all()));
-      while (keyword("OR"));
+      do {
+        list.parts.push_back(TRY(all()));
+      } while (keyword("OR"));
       one = std::move(list);
     }
     --depth_;
@@ -80,8 +81,9 @@ class Parser {
     Update made;
     while (next().kind != Token::Kind::end) {
       const std::string clause = take().text;
-      do TRY(update_action(clause, made));
-      while (symbol(","));
+      do {
+        TRY(update_action(clause, made));
+      } while (symbol(","));
     }
     if (made.sets.empty() && made.removes.empty() && made.adds.empty() && made.deletes.empty()) {
       return wrong("the update expression is empty");
@@ -154,8 +156,9 @@ class Parser {
     Condition one = TRY(negation());
     if (!keyword("AND")) return one;
     Condition list{.kind = Condition::Kind::all, .parts = {std::move(one)}, .operands = {}};
-    do list.parts.push_back(TRY(negation()));
-    while (keyword("AND"));
+    do {
+      list.parts.push_back(TRY(negation()));
+    } while (keyword("AND"));
     return list;
   }
 
@@ -187,8 +190,9 @@ class Parser {
     if (keyword("IN")) {
       Condition made{.kind = Condition::Kind::in, .parts = {}, .operands = {std::move(left)}};
       TRY(need("("));
-      do made.operands.push_back(TRY(operand()));
-      while (symbol(","));
+      do {
+        made.operands.push_back(TRY(operand()));
+      } while (symbol(","));
       TRY(need(")"));
       return made;
     }
@@ -225,8 +229,9 @@ class Parser {
     if (found == kFunctions.end()) return unexpected(name);
     TRY(need("("));
     Condition made{.kind = found->kind, .parts = {}, .operands = {}};
-    do made.operands.push_back(TRY(operand()));
-    while (symbol(","));
+    do {
+      made.operands.push_back(TRY(operand()));
+    } while (symbol(","));
     TRY(need(")"));
     const bool fits = made.operands.size() == found->operands;
     if (!fits || (found->operands == 1 && made.operands[0].kind != Operand::Kind::path)) {
@@ -335,8 +340,9 @@ Result<std::vector<Path>> parse_projection(std::string_view text,
                                            const Placeholders& placeholders) {
   Parser parser(TRY(tokens_of(text)), placeholders);
   std::vector<Path> paths;
-  do paths.push_back(TRY(parser.path()));
-  while (parser.symbol(","));
+  do {
+    paths.push_back(TRY(parser.path()));
+  } while (parser.symbol(","));
   TRY(parser.end());
   return paths;
 }

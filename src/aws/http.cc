@@ -96,7 +96,7 @@ Result<void> read_header_line(std::string_view line, HttpHead& head) {
       return broken("a header with controls");
     }
   }
-  const Result<void> noted = note_header(head, name, value);
+  Result<void> noted = note_header(head, name, value);
   head.headers.emplace_back(std::move(name), std::move(value));
   return noted;
 }
@@ -149,7 +149,7 @@ Result<std::optional<HttpHead>> HttpReader::head() {
   CHECK(state_ == State::head);
   while (unread_.starts_with("\r\n")) unread_.erase(0, 2);  // Some clients end a body with one.
   const size_t end = unread_.find("\r\n\r\n");
-  if (end == std::string::npos || end > kHeadMax) {
+  if (end > kHeadMax) {  // Or nowhere.
     if (unread_.size() > kHeadMax) return broken("headers that are too long");
     return std::optional<HttpHead>();
   }

@@ -14,7 +14,8 @@ namespace {
 
 TEST(Keys, BytesSortAsTheyDidAndComeBack) {
   Random random(7);
-  std::vector<std::string> all = {"", "a", "ab", "a\0b", "~", "~~", "!", "\"", "#", "$", "\xff"};
+  std::vector<std::string> all = {"",  "a", "ab",  std::string("a\0b", 3), "~", "~~", "!", "\"",
+                                  "#", "$", "\xff"};
   for (int i = 0; i < 2000; ++i) {
     std::string bytes(random.below(5), '\0');
     for (char& c : bytes) c = static_cast<char>(random.percent(50) ? random.below(256) : 'a');

@@ -29,7 +29,7 @@ std::string canonical_query(const Query& query) {
   std::string text;
   for (const auto& [name, value] : encoded) {
     if (!text.empty()) text += '&';
-    text += name + "=" + value;
+    text.append(name).append("=").append(value);
   }
   return text;
 }

@@ -23,8 +23,8 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 const std::string* find_header(const Headers& headers, std::string_view name);
 
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
-inline constexpr int64_t kSkewMaxS = 15 * 60;
-inline constexpr int64_t kExpiresMaxS = 7 * 24 * 3600;
+inline constexpr int64_t kSkewMaxS = 900;
+inline constexpr int64_t kExpiresMaxS = 604'800;  // A week.
 
 // What of a request is signed.
 struct Signable {

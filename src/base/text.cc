@@ -91,7 +91,7 @@ Result<uint64_t> parse_size(std::string_view text) {
   if (unit.size() == 3 && unit.ends_with("iB")) unit.remove_suffix(2);
   if (unit.empty() || unit == "B") return count;
   const size_t power = std::string_view("KMGTP").find(unit);
-  if (unit.size() != 1 || power == unit.npos) {
+  if (unit.size() != 1 || power == std::string_view::npos) {
     return refuse(fmt::format("has the unknown unit {}", quote(unit)));
   }
   const auto shift = static_cast<unsigned>(10 * (power + 1));
@@ -134,8 +134,9 @@ std::string human_duration(Millis duration) {
   if (seconds < 60) return fmt::format("{}s", seconds);
   if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
   const int64_t minutes = seconds / 60;
-  if (minutes < 24 * 60) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
-  return fmt::format("{}d{:02}h", minutes / (24 * 60), minutes / 60 % 24);
+  constexpr int64_t kDay = 1440;
+  if (minutes < kDay) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
+  return fmt::format("{}d{:02}h", minutes / kDay, minutes / 60 % 24);
 }
 
 std::string human_size(uint64_t bytes) {

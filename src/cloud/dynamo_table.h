@@ -45,7 +45,7 @@ class DynamoTable final : public CallStore {
   // ours.
   Result<bool> prepare(bool make = true);
 
-  void stop() { link_.stop(); }
+  void stop() override { link_.stop(); }
 
  protected:
   Answer call(Request&& request) override;
