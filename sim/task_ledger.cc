@@ -123,7 +123,8 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
       }
       const auto& attempts = starts_[std::pair(one.id, task)];
       EXPECT_TRUE(attempts.contains(outcome.attempt()))
-          << "an outcome of an attempt that was never started";
+          << "task " << task << " of " << one.id << " has an outcome of attempt "
+          << outcome.attempt() << ", which was never started";
       EXPECT_FALSE(conduct.kills_worker);
       EXPECT_TRUE(conduct.fails > 0 || outcome.state() == model::STATE_OK);
       if (outcome.out().where() == model::Output::ROW) {
