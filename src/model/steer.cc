@@ -19,11 +19,17 @@ Error too_busy(const std::string& job) {
   return {Code::conflict, fmt::format("job {} changed each time that we looked: try again", job)};
 }
 
+Error retried_by_others(const std::string& job) {
+  return {Code::conflict, fmt::format("somebody else has just retried job {}: look at it with "
+                                      "`dunlin status {}`",
+                                      job, job)};
+}
+
 // One page, from reading to commit.
 class PageRetry {
  public:
-  PageRetry(Store& store, const model::Job& job, uint64_t number, int64_t now_us)
-      : store_(store), job_(job), number_(number), now_us_(now_us) {}
+  PageRetry(Store& store, const model::Job& job, const Row& end, uint64_t number, int64_t now_us)
+      : store_(store), job_(job), end_(end), number_(number), now_us_(now_us) {}
 
   uint64_t tasks() const { return tasks_; }  // That the commit will queue again.
 
@@ -38,8 +44,7 @@ class PageRetry {
     std::vector<Write> writes = {Put{
         std::string(kPages), key, without_failed(page.record).SerializeAsString(), page.version}};
     if (full) TRY(cut_tree(counts_of(page.record), writes));
-    const Row end = TRY(get_row(table, kEnds, job_.id()));
-    if (end.version != 0) writes.push_back(Erase{std::string(kEnds), job_.id(), end.version});
+    if (end_.version != 0) writes.push_back(Erase{std::string(kEnds), job_.id(), end_.version});
     writes.push_back(std::move(push));
     return writes;
   }
@@ -111,35 +116,43 @@ class PageRetry {
 
   Store& store_;
   const model::Job& job_;
+  const Row& end_;
   const uint64_t number_;
   const int64_t now_us_;
   uint64_t tasks_ = 0;
 };
 
 // Repeats until the commit is not in anybody's way. Returns how many tasks were queued.
+//
+// Workers may be through with the pages before this one, so that the job has ended again: then it
+// is opened again, too, in another round. What belongs to a round that has ended is dropped by
+// them.
 Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, uint64_t number,
                             int64_t now_us) {
+  const std::string& id = job.record.id();
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    PageRetry retry(store, job.record, number, now_us);
+    const Row end = TRY(get_row(store.table(), kEnds, id));
+    const bool opens = end.version != 0;
+    Stored<model::Job> next = job;
+    if (opens) next.record.set_round(job.record.round() + 1);
+    PageRetry retry(store, next.record, end, number, now_us);
     std::vector<Write> writes = TRY(retry.writes());
     if (writes.empty()) return uint64_t{0};
-    if (first) {
-      writes.insert(writes.begin(), Put{std::string(kJobs), job.record.id(),
-                                        job.record.SerializeAsString(), job.version});
+    if (opens) {
+      writes.insert(writes.begin(),
+                    Put{std::string(kJobs), id, next.record.SerializeAsString(), job.version});
     }
+    if (first && !opens) return retried_by_others(id);  // We had found it ended.
     const auto committed = store.commit(writes);
     if (committed.ok()) {
       first = false;
+      if (opens) job = Stored<model::Job>{std::move(next.record), committed.value()};
       return retry.tasks();
     }
     if (committed.error().code != Code::conflict) return committed.error();
-    if (first && TRY(read_job(store.table(), job.record.id())).version != job.version) {
-      return Error{Code::conflict, fmt::format("somebody else has just retried job {}: look at it "
-                                               "with `dunlin status {}`",
-                                               job.record.id(), job.record.id())};
-    }
+    if (TRY(read_job(store.table(), id)).version != job.version) return retried_by_others(id);
   }
-  return too_busy(job.record.id());
+  return too_busy(id);
 }
 
 Result<void> check_retry(const std::string& job, const Standing& standing) {
@@ -187,14 +200,14 @@ Result<Retried> retry_failed(Store& store, const std::string& job, int64_t now_u
   Stored<model::Job> stored = TRY(read_job(table, job));
   const Standing standing = TRY(read_standings(table, {job})).front();
   TRY(check_retry(job, standing));
-  stored.record.set_round(stored.record.round() + 1);
-  Retried retried{.tasks = 0, .round = stored.record.round()};
+  Retried retried{.tasks = 0, .round = stored.record.round() + 1};
   uint64_t left = standing.end.failed();
   bool first = true;
   const auto take = [&](uint64_t number, const model::Page& page) -> Result<bool> {
     if (counts_of(page).failed == 0) return true;
     const uint64_t tasks = TRY(retry_page(store, stored, first, number, now_us));
     retried.tasks += tasks;
+    retried.round = stored.record.round();
     left -= std::min(left, tasks);
     return left > 0;
   };

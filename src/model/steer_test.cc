@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "sim/test_jobs.h"
 
 namespace dunlin {
@@ -110,6 +113,63 @@ TEST_F(Steer, RetryForgetsClaimsAndMovesOfWhatFailed) {
   EXPECT_EQ(page.claims_size(), 2);
   EXPECT_EQ(count_bits(page.moved()), 2);
   EXPECT_FALSE(has_bit(page.moved(), 1));
+}
+
+// After the first commit, something happens.
+class Interrupted final : public CallStore {
+ public:
+  Interrupted(CallStore& store, std::function<void()> what)
+      : CallStore(1), store_(store), what_(std::move(what)) {}
+
+ protected:
+  Answer call(Request&& request) override {
+    const bool commit = std::holds_alternative<Commit>(request);
+    Answer answer = store_.ask(std::move(request));
+    if (commit && what_) std::exchange(what_, {})();
+    return answer;
+  }
+
+ private:
+  CallStore& store_;
+  std::function<void()> what_;
+};
+
+// Workers that know that a round has ended drop what they get of it.
+TEST_F(Steer, RetryOpensAnotherRoundIfTheJobHasEndedInBetween) {
+  submit_job("j", 600);
+  finish_queued("j");
+  run_tasks("j", 600, 0, 600, {7, 307});
+  end_job("j", model::End::DONE, 598, 2);
+  Interrupted store(*store_, [this] {
+    run_tasks("j", 600, 0, 256);
+    end_job("j", model::End::DONE, 599, 1);
+  });
+  const Retried retried = retry_failed(store, "j", 9).value();
+  EXPECT_EQ(retried.tasks, 2);
+  EXPECT_EQ(retried.round, 2);
+  EXPECT_EQ(standing_of("j").state, JobState::open);
+  EXPECT_EQ(read_job(store_->table(), "j").value().record.round(), 2);
+  const auto ranges = queued("j");
+  ASSERT_EQ(ranges.size(), 2);
+  EXPECT_EQ(ranges[0].round(), 1);
+  EXPECT_EQ(ranges[1].first(), 307);
+  EXPECT_EQ(ranges[1].round(), 2);
+}
+
+TEST_F(Steer, OfTwoWhoRetryOneIsTold) {
+  submit_job("j", 600);
+  finish_queued("j");
+  run_tasks("j", 600, 0, 600, {7, 307});
+  end_job("j", model::End::DONE, 598, 2);
+  Interrupted store(*store_, [this] {
+    run_tasks("j", 600, 0, 256);
+    end_job("j", model::End::DONE, 599, 1);
+    EXPECT_EQ(retry_failed(*store_, "j", 9).value().tasks, 1);
+    run_tasks("j", 600, 256, 512, {307});
+    end_job("j", model::End::DONE, 599, 1);
+  });
+  EXPECT_EQ(retry_failed(store, "j", 9).error().code, Code::conflict);
+  EXPECT_EQ(standing_of("j").state, JobState::failed);
 }
 
 TEST_F(Steer, RetryNeedsAJobThatIsDone) {
