@@ -89,9 +89,10 @@ void TaskLedger::check(CallStore& store) {
 
 void TaskLedger::check_lost(const SimJob& one, const model::Page& page,
                             const model::Outcome& outcome) const {
-  EXPECT_TRUE(std::ranges::any_of(page.claims(), [&](const model::Claim& claim) {
-    return claim.offset() == outcome.offset();
-  })) << "lost, but nobody claims to have started it";
+  EXPECT_TRUE(std::ranges::any_of(
+      page.claims(), [&](const model::Claim& claim) { return claim.offset() == outcome.offset(); }))
+      << "task " << outcome.offset() << " of a page of " << one.id << " is lost (" << outcome.why()
+      << "), but nobody claims to have started it: attempt " << outcome.attempt();
   const bool once = one.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
   EXPECT_TRUE(losses_ || once) << one.id << ": lost, but no worker was";
 }

@@ -35,6 +35,11 @@ uint32_t worker_number(model::Page& page, const std::string& id) {
   return static_cast<uint32_t>(page.workers_size() - 1);
 }
 
+bool has_claim(const model::Page& page, uint32_t offset) {
+  return std::ranges::any_of(
+      page.claims(), [offset](const model::Claim& claim) { return claim.offset() == offset; });
+}
+
 bool is_sound(const model::Page& page) {
   const auto inside = [](const auto& one) { return one.offset() < kPageTasks; };
   return std::ranges::all_of(page.outcomes(), inside) && std::ranges::all_of(page.claims(), inside);
@@ -185,9 +190,17 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
   for (PendingOutcome& pending : view.outcomes) {
     if (!has_room(draft, 2)) break;
     ++taken;
-    ++draft.settles[pending.held];
     const uint32_t offset = pending.outcome.offset();
     pending.is_new = !have.test(offset);  // Else it is a duplicate, and dropped.
+    // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
+    // before it started, so it is tried again.
+    if (pending.is_new && pending.outcome.state() == model::STATE_LOST &&
+        !has_claim(page, offset)) {
+      Held& held = held_.at(pending.held);
+      move_task(held, pending.task, held.attempt + 1, std::max(held.range.lost(), 1U), 0);
+      continue;
+    }
+    ++draft.settles[pending.held];
     if (pending.is_new) {
       have.set(offset);
       model::Outcome& outcome = *page.add_outcomes();
@@ -402,25 +415,25 @@ void WorkerMind::collided(Draft&& draft) {
   recovered();
 }
 
-// What was on its way waits again.
+// What was on its way waits again, unless its job has ended or was opened again meanwhile.
 void WorkerMind::take_back(Draft& draft) {
   for (PendingOutcome& pending : draft.outcomes) {
     Held* held = find(pending.held);
-    if (held == nullptr) continue;
+    if (held == nullptr || is_over(*held)) continue;
     const uint64_t page = page_of(pending.task);
     held->plan->pages[page].outcomes.push_back(std::move(pending));
     mark_dirty(*held->plan, page);
   }
   for (PendingMove& move : draft.moves) {
     Held* held = find(move.held);
-    if (held == nullptr) continue;
+    if (held == nullptr || is_over(*held)) continue;
     const uint64_t page = page_of(move.range.first());
     held->plan->pages[page].moves.push_back(std::move(move));
     mark_dirty(*held->plan, page);
   }
   for (PendingClaim& claim : draft.claims) {
     Held* held = find(claim.held);
-    if (held == nullptr) {
+    if (held == nullptr || is_over(*held)) {
       --claiming_;
       continue;
     }
