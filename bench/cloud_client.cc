@@ -45,7 +45,7 @@ void CloudClient::submit() {
   tally_.expect(job.id(), options_.tasks);
   std::vector<Write> writes = take_finishes();
   writes.emplace_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
-  writes.emplace_back(Push{job.queue(), {whole_range(job, job.spec().created_us())}});
+  writes.emplace_back(Push{job.queue(), first_messages(job, job.spec().created_us())});
   lane_.post(Commit{random_.next() | 1U, std::move(writes)}, [this](Answer&& answer) {
     if (const auto* error = std::get_if<Error>(&answer)) failure_ = *error;
     pull();

@@ -29,6 +29,34 @@ uint64_t TaskLedger::starts(const std::string& id, uint64_t task) const {
   return found == starts_.end() ? 0 : found->second.size();
 }
 
+void TaskLedger::iterated(const std::string& id, uint64_t task, uint32_t attempt,
+                          const balance::Span& span) {
+  spans_[{id, task, attempt}].push_back(span);
+}
+
+// Those that ended well have done no iteration twice; and all of them, if nobody failed.
+void TaskLedger::check_iterations(const SimJob& one,
+                                  const std::map<uint64_t, uint32_t>& well) const {
+  std::vector<balance::Span> spans;
+  for (const auto& [task, attempt] : well) {
+    const auto found = spans_.find({one.id, task, attempt});
+    if (found == spans_.end()) continue;
+    spans.insert(spans.end(), found->second.begin(), found->second.end());
+  }
+  std::ranges::sort(spans, {}, &balance::Span::first);
+  uint64_t at = 0;
+  uint64_t sum = 0;
+  for (const balance::Span& span : spans) {
+    EXPECT_GE(span.first, at) << one.id << ": an iteration counts twice";
+    at = span.last;
+    sum += span.size();
+  }
+  EXPECT_LE(at, one.spec.iterations().total());
+  if (well.size() == one.spec.tasks()) {
+    EXPECT_EQ(sum, one.spec.iterations().total()) << one.id << ": iterations are missing";
+  }
+}
+
 // An outcome that was visible once stays.
 void TaskLedger::page_written(const std::string& key, const std::string& value) {
   const std::string id = key.substr(0, key.find('/'));
@@ -107,6 +135,7 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
   }
   Counts counts;
   uint64_t found = 0;
+  std::map<uint64_t, uint32_t> well;
   for (uint64_t page = 0; page * kPageTasks < one.spec.tasks(); ++page) {
     const std::vector<std::string> name{page_key(one.id, page)};
     model::Page record;
@@ -122,6 +151,7 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
         check_lost(one, record, outcome);
         continue;
       }
+      if (outcome.state() == model::STATE_OK) well.emplace(task, outcome.attempt());
       const auto& attempts = starts_[std::pair(one.id, task)];
       EXPECT_TRUE(attempts.contains(outcome.attempt()))
           << "task " << task << " of " << one.id << " has an outcome of attempt "
@@ -136,6 +166,7 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
       }
     }
   }
+  if (one.spec.has_iterations()) check_iterations(one, well);
   EXPECT_EQ(found, one.spec.tasks()) << one.id;
   EXPECT_EQ(end.ok(), counts.ok) << one.id;
   EXPECT_EQ(end.failed(), counts.failed) << one.id;

@@ -120,26 +120,57 @@ void SimWorker::run(const Assignment& assignment) {
   }
   if (conduct.kills_worker) return crash();
   running_.insert(assignment.ticket);
-  const uint32_t failures = static_cast<uint32_t>(world_.ledger().starts(job, assignment.task));
-  world_.events().after(
-      conduct.takes, [this, life = life_, ticket = assignment.ticket, conduct, failures] {
-        if (life != life_) return;
-        event([this, ticket, conduct, failures](Now now) {
-          if (running_.erase(ticket) == 0) return;
-          Ending ending;
-          ending.ticket = ticket;
-          const bool fails = failures <= conduct.fails;
-          ending.outcome.set_state(fails ? model::STATE_FAILED : model::STATE_OK);
-          ending.outcome.set_exit(fails ? 1 : 0);
-          ending.outcome.set_blame(fails ? model::BLAME_TASK : model::BLAME_NOBODY);
-          ending.outcome.set_ran_us(static_cast<uint64_t>(conduct.takes.count()) * 1000 + 1);
-          if (conduct.large_output) ending.outcome.mutable_out()->set_bytes(std::string(2000, 'x'));
-          ending.started_us = now.wall_us;
-          std::vector<Ending> endings;
-          endings.push_back(std::move(ending));
-          mind_->ended(std::move(endings), now);
-        });
-      });
+  const bool fails = world_.ledger().starts(job, assignment.task) <= conduct.fails;
+  if (known->spec.has_iterations()) {
+    return run_partition(assignment.ticket,
+                         {iterative_job(job, known->spec), assignment.task, assignment.attempt, 0},
+                         conduct, fails);
+  }
+  world_.events().after(conduct.takes,
+                        [this, life = life_, ticket = assignment.ticket, conduct, fails] {
+                          if (life != life_) return;
+                          event([this, ticket, conduct, fails](Now now) {
+                            if (running_.contains(ticket)) end(ticket, conduct, fails, now);
+                          });
+                        });
+}
+
+// From turn to turn, until nothing is left for it. Those that fail do so after some.
+void SimWorker::run_partition(uint64_t ticket, const Taker& who, const Conduct& conduct,
+                              bool fails) {
+  const WallTime wall = WallTime(world_.events().now().time_since_epoch());
+  const bool leaving = who.had > 0 && world_.random().percent(3);
+  const balance::Turn turn = take_turn(world_.table(), who, wall, leaving).value();
+  const bool fail = fails && who.had > 0;
+  if (fail) CHECK(lose_partition(world_.table(), who, wall).ok());
+  const std::optional<balance::Span> span = fail ? std::nullopt : turn.span;
+  world_.events().after(span ? conduct.takes : Millis(0),
+                        [this, life = life_, ticket, who, conduct, fails, fail, span] {
+                          if (life != life_) return;
+                          event([=, this](Now now) {
+                            if (!running_.contains(ticket)) return;
+                            if (!span) return end(ticket, conduct, fail, now);
+                            world_.ledger().iterated(who.job.id, who.partition, who.attempt, *span);
+                            Taker next = who;
+                            next.had += span->size();
+                            run_partition(ticket, next, conduct, fails);
+                          });
+                        });
+}
+
+void SimWorker::end(uint64_t ticket, const Conduct& conduct, bool fails, Now now) {
+  running_.erase(ticket);
+  Ending ending;
+  ending.ticket = ticket;
+  ending.outcome.set_state(fails ? model::STATE_FAILED : model::STATE_OK);
+  ending.outcome.set_exit(fails ? 1 : 0);
+  ending.outcome.set_blame(fails ? model::BLAME_TASK : model::BLAME_NOBODY);
+  ending.outcome.set_ran_us(static_cast<uint64_t>(conduct.takes.count()) * 1000 + 1);
+  if (conduct.large_output) ending.outcome.mutable_out()->set_bytes(std::string(2000, 'x'));
+  ending.started_us = now.wall_us;
+  std::vector<Ending> endings;
+  endings.push_back(std::move(ending));
+  mind_->ended(std::move(endings), now);
 }
 
 TaskWorld::TaskWorld(uint64_t seed)
@@ -165,6 +196,7 @@ TaskWorld::TaskWorld(uint64_t seed)
 
 void TaskWorld::make_jobs() {
   const uint64_t count = 1 + random_.below(4);
+  const bool partitions = random_.percent(20);  // All jobs are iterative.
   for (uint64_t i = 0; i < count; ++i) {
     SimJob job;
     job.id = fmt::format("job{}", i);
@@ -173,7 +205,7 @@ void TaskWorld::make_jobs() {
     spec.set_priority(static_cast<uint32_t>(random_.below(10)));
     spec.mutable_command()->set_builtin("noop");
     const uint64_t sizes[] = {1, 3, 256, 257, 700, 3000};
-    const uint64_t n = 1 + random_.below(sizes[random_.below(6)]);
+    const uint64_t n = 1 + random_.below(partitions ? 20 : sizes[random_.below(6)]);
     spec.set_tasks(n);
     if (random_.percent(30)) spec.add_retry_on(1);
     if (random_.percent(50)) spec.set_retries(static_cast<uint32_t>(random_.below(4)));
@@ -182,7 +214,7 @@ void TaskWorld::make_jobs() {
     const uint64_t mode = random_.below(10);
     if (mode == 0) spec.set_delivery(model::DELIVERY_RELAXED);
     if (mode <= 2 && mode > 0) spec.set_delivery(model::DELIVERY_AT_MOST_ONCE);
-    if (random_.percent(40)) {
+    if (!partitions && random_.percent(40)) {
       SourceWriter writer;
       for (uint64_t task = 0; task < n; ++task) CHECK(writer.add(fmt::format("v{}", task)).ok());
       auto finished = std::move(writer).finish("inputs/" + job.id, false);
@@ -192,14 +224,27 @@ void TaskWorld::make_jobs() {
       }
       *spec.mutable_inputs()->add_sources() = finished.source;
     }
+    if (partitions) {
+      spec.mutable_command()->clear_builtin();
+      spec.mutable_command()->add_argv("program");
+      spec.set_delivery(model::DELIVERY_ONCE);
+      spec.mutable_inputs()->set_single(true);
+      spec.mutable_iterations()->set_total(1 + random_.below(2000));
+      spec.mutable_iterations()->set_partitions(static_cast<uint32_t>(1 + random_.below(n)));
+      spec.mutable_iterations()->set_span_ms(1 + random_.below(200));
+      spec.set_finish_by_ms(static_cast<int64_t>(1 + random_.below(20'000)));
+    }
     if (i > 0 && random_.percent(30)) spec.add_after(fmt::format("job{}", random_.below(i)));
-    const uint64_t takes_max = n < 100 && random_.percent(20) ? 3000 : random_.percent(50) ? 20 : 1;
+    const uint64_t takes_max = partitions                       ? 500
+                               : n < 100 && random_.percent(20) ? 3000
+                               : random_.percent(50)            ? 20
+                                                                : 1;
     const bool killers = random_.percent(10);
     for (uint64_t task = 0; task < n; ++task) {
       Conduct conduct;
       conduct.takes = Millis(random_.below(takes_max + 1));
       if (random_.percent(5)) conduct.fails = static_cast<uint32_t>(1 + random_.below(5));
-      conduct.kills_worker = killers && random_.below(n) == 0;
+      conduct.kills_worker = killers && random_.below(n) == 0 && !spec.has_iterations();
       conduct.large_output = random_.percent(3);
       job.tasks.push_back(conduct);
     }

@@ -11,8 +11,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "model/ledgers.h"
 #include "model/records.pb.h"
 #include "model/tree.h"
 #include "sim/events.h"
@@ -48,6 +50,8 @@ class TaskLedger {
   void retried(const std::string& job);  // Its failed tasks have no outcome any more.
   void worker_lost() { losses_ = true; }
   uint64_t starts(const std::string& job, uint64_t task) const;
+  // An attempt at a partition says that it has done them.
+  void iterated(const std::string& job, uint64_t task, uint32_t attempt, const balance::Span& span);
   void redelivered(const std::string& message) { redelivered_.insert(message); }
   // After everything has ended.
   void check(CallStore& store);
@@ -55,6 +59,7 @@ class TaskLedger {
  private:
   const SimJob& job(const std::string& id) const;
   void check_job(CallStore& store, const SimJob& job);
+  void check_iterations(const SimJob& job, const std::map<uint64_t, uint32_t>& well) const;
   void check_lost(const SimJob& job, const model::Page& page, const model::Outcome& outcome) const;
 
   const std::vector<SimJob>& jobs_;
@@ -64,6 +69,7 @@ class TaskLedger {
     bool ok = false;
   };
   std::map<std::pair<std::string, uint64_t>, Won> outcomes_;
+  std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
   bool losses_ = false;
   std::set<std::string> redelivered_;  // Messages.
 };
@@ -92,6 +98,8 @@ class SimWorker {
  private:
   void act();  // Carries out what the mind decided.
   void run(const Assignment& assignment);
+  void run_partition(uint64_t ticket, const Taker& who, const Conduct& conduct, bool fails);
+  void end(uint64_t ticket, const Conduct& conduct, bool fails, Now now);
   void event(std::function<void(Now)> what);
 
   TaskWorld& world_;
@@ -114,6 +122,7 @@ class TaskWorld {
   TaskLedger& ledger() { return ledger_; }
   const TaskFaults& faults() const { return faults_; }
   const SimJob* find(const std::string& job) const;
+  Table& table() { return store_->table(); }
   // Carries the request out, sooner or later, once or twice or not at all.
   void post(Request request, std::function<void(Answer&&)> then);
   Millis hold() const { return hold_; }

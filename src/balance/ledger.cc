@@ -11,7 +11,8 @@
 namespace dunlin::balance {
 namespace {
 
-constexpr double kFirstPart = 1000;  // Of its share is the first span of a partition: a probe.
+constexpr uint64_t kGrowth =
+    16;  // Times what it has done is the most that a partition gets at once.
 
 void join(std::vector<Span>& spans, Span span) {
   if (!spans.empty() && spans.back().last == span.first) {
@@ -21,13 +22,15 @@ void join(std::vector<Span>& spans, Span span) {
   }
 }
 
-// How many iterations to hand out at once. The last ones go out in small spans, so that all end at
-// about the same time.
-uint64_t span_size(const Ledger& ledger, const Partition& partition, Millis pace, Millis now) {
+// How many iterations to hand out at once. Nobody knows how long one takes, so the first spans are
+// probes. The last ones are small, too, so that all end at about the same time.
+uint64_t span_size(const Ledger& ledger, size_t index, Millis pace, Millis now) {
   const uint64_t pool = ledger.pool();
-  const double speed = partition.speed();
-  double wanted = speed * std::chrono::duration<double>(pace).count();
-  if (speed <= 0) wanted = static_cast<double>(partition.assigned) / kFirstPart;
+  const double speed = ledger.task.partitions[index].speed();
+  const auto bound =
+      static_cast<double>(std::max<uint64_t>(kGrowth * ledger.holders[index].taken, 1));
+  const double paced = speed * std::chrono::duration<double>(pace).count();
+  const double wanted = speed > 0 ? std::min(paced, bound) : bound;
   const auto active = static_cast<uint64_t>(
       std::ranges::count_if(ledger.task.partitions,
                             [&](const Partition& one) { return ledger.task.is_active(one, now); }));
@@ -95,6 +98,11 @@ Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold) {
   return ledger;
 }
 
+void add_partitions(Ledger& ledger, size_t count) {
+  ledger.task.partitions.resize(ledger.task.partitions.size() + count);
+  ledger.holders.resize(ledger.holders.size() + count);
+}
+
 Turn next_span(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, Millis pace,
                Millis now) {
   Task& task = ledger.task;
@@ -115,7 +123,7 @@ Turn next_span(Ledger& ledger, const Policy& policy, size_t index, uint32_t atte
   if (ledger.pool() == 0) {
     return {end_early(ledger, policy, index, attempt, holder.taken, now), {}, task.eta};
   }
-  const Span span = take(ledger, holder, span_size(ledger, task.partitions[index], pace, now));
+  const Span span = take(ledger, holder, span_size(ledger, index, pace, now));
   join(holder.spans, span);
   holder.taken += span.size();
   return {Code::ok, span, task.eta};

@@ -41,6 +41,9 @@ struct Ledger {
 
 Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold);
 
+// They find their iterations with the others.
+void add_partitions(Ledger& ledger, size_t count);
+
 struct Turn {
   Code code = Code::ok;
   std::optional<Span> span;  // To do next; none: the partition is done.

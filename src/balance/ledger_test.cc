@@ -13,13 +13,16 @@ using std::chrono::seconds;
 
 constexpr Millis kPace = seconds(2);
 
-TEST(Ledger, TheFirstSpanIsSmallAndTheNextByItsSpeed) {
+TEST(Ledger, TheFirstSpansAreProbesAndTheNextByItsSpeed) {
   Ledger ledger = make_ledger(1'000'000, 2, seconds(40));
-  const Turn first = next_span(ledger, by_speed(), 0, 1, kPace, seconds(0));
-  EXPECT_EQ(first.span, (Span{0, 500}));
-  const Turn second = next_span(ledger, by_speed(), 0, 1, kPace, seconds(5));
-  EXPECT_EQ(second.span, (Span{500, 700}));  // 100 a second.
-  EXPECT_EQ(ledger.pool(), 1'000'000U - 700);
+  const auto take = [&](int64_t ms) {
+    return next_span(ledger, by_speed(), 0, 1, kPace, Millis(ms)).span;
+  };
+  EXPECT_EQ(take(0), (Span{0, 1}));
+  EXPECT_EQ(take(10), (Span{1, 17})) << "100 a second, but of one that is not much to go by";
+  EXPECT_EQ(take(170), (Span{17, 217}));
+  EXPECT_EQ(take(1170), (Span{217, 617})) << "twice as fast";
+  EXPECT_EQ(ledger.pool(), 1'000'000U - 617);
 }
 
 TEST(Ledger, WhoComesAgainTakesThePlaceOfTheFirst) {
@@ -39,13 +42,13 @@ TEST(Ledger, WhoComesAgainTakesThePlaceOfTheFirst) {
 
 TEST(Ledger, WhoLeavesKeepsWhatItHasDone) {
   Ledger ledger = make_ledger(100'000, 2, seconds(40));
-  next_span(ledger, by_speed(), 0, 1, kPace, seconds(0));
-  EXPECT_EQ(next_span(ledger, by_speed(), 0, 1, kPace, seconds(1)).span, (Span{50, 150}));
-  EXPECT_EQ(end_early(ledger, by_speed(), 0, 1, 70, seconds(2)), Code::ok);
-  EXPECT_EQ(ledger.back, (std::vector<Span>{{70, 150}}));
-  EXPECT_EQ(ledger.task.done(), 70U);
+  next_span(ledger, by_speed(), 0, 1, kPace, Millis(0));
+  EXPECT_EQ(next_span(ledger, by_speed(), 0, 1, kPace, Millis(10)).span, (Span{1, 17}));
+  EXPECT_EQ(end_early(ledger, by_speed(), 0, 1, 7, seconds(2)), Code::ok);
+  EXPECT_EQ(ledger.back, (std::vector<Span>{{7, 17}}));
+  EXPECT_EQ(ledger.task.done(), 7U);
   EXPECT_EQ(next_span(ledger, by_speed(), 0, 1, kPace, seconds(3)).code, Code::ended);
-  EXPECT_EQ(next_span(ledger, by_speed(), 1, 1, kPace, seconds(3)).span, (Span{50'000, 50'049}));
+  EXPECT_EQ(next_span(ledger, by_speed(), 1, 1, kPace, seconds(3)).span, (Span{50'000, 50'001}));
 }
 
 TEST(Ledger, WhoHasNothingLeftTakesWhatCameBackAndThenFromTheSlowest) {

@@ -67,7 +67,7 @@ uint64_t BenchClient::post_job(const std::string& id, model::Spec&& spec) {
   job.mutable_spec()->set_created_us(wall_us());
   std::vector<Write> writes = take_finishes();
   writes.emplace_back(Put{std::string(kJobs), id, job.SerializeAsString(), 0});
-  writes.emplace_back(Push{job.queue(), {whole_range(job, job.spec().created_us())}});
+  writes.emplace_back(Push{job.queue(), first_messages(job, job.spec().created_us())});
   return post(Commit{random_.next(), std::move(writes)});
 }
 

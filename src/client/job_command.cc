@@ -128,6 +128,19 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
       ->excludes(once);
 }
 
+void add_iteration_options(CLI::App& command, SubmitVerb& verb) {
+  command.add_option(
+      "--iterations", verb.iterations,
+      "Share so many iterations among partitions, which ask for them on descriptor 3");
+  command.add_option("--partitions", verb.partitions,
+                     "How many begin (default: 1 with --finish-by, else one for each slot)");
+  command.add_option("--partitions-max", verb.partitions_max,
+                     "How many there may be if the deadline needs them (default: 100)");
+  command.add_option("--span", verb.span, "How long a partition works between two questions (1s)");
+  command.add_option("--finish-by", verb.finish_by,
+                     "When all should be done: 25m, 17:00, \"2030-01-31 17:00\"");
+}
+
 void add_submit(Adder& adder, JobOptions& options) {
   SubmitVerb& verb = options.submit;
   CLI::App& command = adder.add_call(
@@ -136,6 +149,7 @@ void add_submit(Adder& adder, JobOptions& options) {
       "job's id",
       "dunlin submit --array 0-999 --retries 2 -- ./sim --seed {}\n"
       "  dunlin submit --lines files.txt --wait -- 'gzip -9 {}'\n"
+      "  dunlin submit --iterations 1e6 --finish-by 25m -- ./mc\n"
       "  dunlin submit jobs.toml",
       [&verb](const CLI::App& self, const StoreTarget& target) {
         return run_submit(self, verb, target);
@@ -149,6 +163,7 @@ void add_submit(Adder& adder, JobOptions& options) {
   command.add_option("--after", verb.after, "Start when this job is done, all well (again: all)")
       ->allow_extra_args(false);
   add_run_options(command, verb);
+  add_iteration_options(command, verb);
   command.add_flag("--wait", verb.wait, "Print what the tasks print, until all have ended");
   command.add_flag("--dry-run", verb.dry_run, "Print what the first tasks would run");
 }

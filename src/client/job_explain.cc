@@ -15,21 +15,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kRowsPerScan = 256;
-
-Result<std::vector<model::WorkerInfo>> read_workers(Table& table) {
-  std::vector<model::WorkerInfo> workers;
-  std::string after;
-  while (true) {
-    const std::vector<Row> rows = TRY(table.scan(kWorkers, "", after, kRowsPerScan));
-    if (rows.empty()) return workers;
-    for (const Row& row : rows) {
-      workers.push_back(TRY(parse_row<model::WorkerInfo>(kWorkers, row)).record);
-    }
-    after = rows.back().key;
-  }
-}
-
 Result<std::string> explain_waiting(const model::Job& job, Table& table) {
   const std::vector<std::string> others(job.spec().after().begin(), job.spec().after().end());
   const std::vector<Standing> standings = TRY(read_standings(table, others));

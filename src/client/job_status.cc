@@ -5,6 +5,7 @@
 #include "base/exit.h"
 #include "base/names.h"
 #include "client/find_job.h"
+#include "client/iterative.h"
 #include "client/job_verbs.h"
 #include "model/progress.h"
 #include "model/submit.h"
@@ -92,16 +93,48 @@ std::string status_text(const Progress& progress, WallTime now) {
   return out;
 }
 
+// What is known of its iterations and its deadline.
+Result<std::string> more_text(const VerbEnv& env, const Progress& progress, WallTime now) {
+  const model::Spec& spec = progress.job.spec();
+  const bool ended = has_ended(progress.standing.state);
+  if (spec.has_iterations()) {
+    const Iterating iterating = TRY(read_iterating(env.store.table(), progress.job, now));
+    return iterating_text(iterating, spec, now, ended);
+  }
+  if (spec.finish_by_ms() == 0 || ended) return std::string();
+  std::string judged;
+  if (progress.eta_s) {
+    const double end_ms =
+        static_cast<double>(now.time_since_epoch().count()) + *progress.eta_s * 1e3;
+    judged = end_ms <= static_cast<double>(spec.finish_by_ms()) ? "it will be met"
+                                                                : "it cannot be met like this";
+  }
+  return "deadline  " + deadline_text(spec.finish_by_ms(), now, judged) + '\n';
+}
+
+Result<ordered_json> full_json(const VerbEnv& env, const Progress& progress, WallTime now) {
+  ordered_json object = progress_json(progress);
+  const model::Spec& spec = progress.job.spec();
+  if (spec.finish_by_ms() > 0) object["finish_by_us"] = spec.finish_by_ms() * 1000;
+  if (spec.has_iterations()) {
+    const Iterating iterating = TRY(read_iterating(env.store.table(), progress.job, now));
+    object["iterations"] = iterating_json(iterating, has_ended(progress.standing.state));
+  }
+  return object;
+}
+
 Result<int> status_of_one(const StatusVerb& verb, const VerbEnv& env) {
   const WallTime now = env.clock.wall();
   const std::string id = TRY(find_job(env.store.table(), verb.job, now)).id();
   const Progress progress = TRY(read_progress(env.store, id, now));
   if (env.form == Form::json) {
-    TRY(print(json_line(progress_json(progress))));
+    const ordered_json object = TRY(full_json(env, progress, now));
+    TRY(print(json_line(object)));
   } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", state_word(progress.standing.state))));
   } else {
-    TRY(print(status_text(progress, now)));
+    const std::string more = TRY(more_text(env, progress, now));
+    TRY(print(status_text(progress, now) + more));
   }
   return kExitDone;
 }

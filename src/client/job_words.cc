@@ -5,9 +5,13 @@
 
 #include "base/text.h"
 #include "client/output.h"
+#include "model/keys.h"
+#include "model/rows.h"
 
 namespace dunlin {
 namespace {
+
+constexpr size_t kRowsPerScan = 256;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -53,6 +57,19 @@ std::string ending_words(const Standing& standing) {
       return end.ok() + end.failed() == 0 ? "was cancelled" : "was cancelled: " + counts;
     default:
       return "was skipped: " + end.why();
+  }
+}
+
+Result<std::vector<model::WorkerInfo>> read_workers(Table& table) {
+  std::vector<model::WorkerInfo> workers;
+  std::string after;
+  while (true) {
+    const std::vector<Row> rows = TRY(table.scan(kWorkers, "", after, kRowsPerScan));
+    if (rows.empty()) return workers;
+    for (const Row& row : rows) {
+      workers.push_back(TRY(parse_row<model::WorkerInfo>(kWorkers, row)).record);
+    }
+    after = rows.back().key;
   }
 }
 

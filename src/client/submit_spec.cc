@@ -106,7 +106,7 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
     spec.set_cwd(filled_in ? verb.cwd : std::filesystem::absolute(verb.cwd).string());
   }
   spec.set_timeout_ms(TRY(milliseconds(verb.timeout)));
-  spec.set_retries(verb.retries);
+  spec.set_retries(verb.retries.value_or(0));
   spec.set_backoff_ms(TRY(milliseconds(verb.backoff)));
   if (!verb.retry_on.empty()) {
     for (const uint32_t code : TRY(parse_codes(verb.retry_on))) spec.add_retry_on(code);

@@ -11,6 +11,7 @@
 #include "base/exit.h"
 #include "client/find_job.h"
 #include "client/input.h"
+#include "client/iterative.h"
 #include "client/job_file.h"
 #include "client/job_words.h"
 #include "client/result_lines.h"
@@ -45,6 +46,7 @@ struct Draft {
   std::vector<Gathered::Blob> blobs;
   Readable stdin_file;             // If it goes into a blob.
   std::vector<size_t> after = {};  // Drafts before this one.
+  bool by_slots = false;           // As many partitions as there are slots.
 };
 
 Result<std::string> read_part(const File& file, uint64_t offset, size_t max) {
@@ -82,6 +84,7 @@ Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, Wall
   draft.spec.set_tasks(gathered.tasks);
   draft.spec.set_created_us(to_us(now));
   draft.blobs = std::move(gathered.blobs);
+  draft.by_slots = TRY(set_iterations(verb, now, draft.spec));
   TRY(add_stdin(verb, draft));
   TRY(check(draft));
   return draft;
@@ -135,6 +138,15 @@ Result<void> resolve_after(const VerbEnv& env, model::Spec& spec) {
     other = TRY(find_job(env.store.table(), other, env.clock.wall())).id();
   }
   return {};
+}
+
+Result<uint64_t> slots_online(const VerbEnv& env, const model::Spec& spec) {
+  const WallTime now = env.clock.wall();
+  uint64_t slots = 0;
+  for (const model::WorkerInfo& worker : TRY(read_workers(env.store.table()))) {
+    if (is_online(worker, now) && missing_for(spec, worker).empty()) slots += worker.slots();
+  }
+  return slots / std::max(spec.requires_().cpus(), 1U);
 }
 
 Result<Submitted> submit_draft(const VerbEnv& env, Draft& draft) {
@@ -204,6 +216,15 @@ Result<bool> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
   return standing.state == JobState::done;
 }
 
+std::string size_words(const model::Spec& spec) {
+  if (!spec.has_iterations()) return count_of(spec.tasks(), "task");
+  const uint64_t first = spec.iterations().partitions();
+  std::string text = fmt::format("{} in {}", count_of(spec.iterations().total(), "iteration"),
+                                 count_of(first, "partition"));
+  if (first < spec.tasks()) text += fmt::format(", at most {}", spec.tasks());
+  return text;
+}
+
 Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const Submitted& submitted,
                              const Draft& draft) {
   const model::Spec& spec = draft.spec;
@@ -219,11 +240,11 @@ Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const S
     return verb.wait ? Result<void>() : print(submitted.id + '\n');
   }
   const std::string name = spec.name().empty() ? "" : " (" + spec.name() + ")";
-  const std::string text = submitted.existed
-                               ? fmt::format("job {}{} was submitted before with the key {}",
-                                             submitted.id, name, draft.key)
-                               : fmt::format("submitted job {}{} of {}", submitted.id, name,
-                                             count_of(spec.tasks(), "task"));
+  const std::string text =
+      submitted.existed
+          ? fmt::format("job {}{} was submitted before with the key {}", submitted.id, name,
+                        draft.key)
+          : fmt::format("submitted job {}{} of {}", submitted.id, name, size_words(spec));
   if (!verb.wait) return print(text + '\n');
   complain(text);  // Standard output is for that of the tasks.
   return {};
@@ -257,6 +278,7 @@ Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
   std::vector<std::string> ids;
   for (Draft& draft : drafts) {
     for (const size_t before : draft.after) draft.spec.add_after(ids[before]);
+    if (draft.by_slots) set_partitions(TRY(slots_online(env, draft.spec)), draft.spec);
     if (verb.wait) draft.spec.set_reply("reply." + draft.id);
     const Submitted submitted = TRY(submit_draft(env, draft));
     ids.push_back(submitted.id);

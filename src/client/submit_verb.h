@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct SubmitVerb {
   std::string cwd = {};
   std::string stdin_file = {};
   std::string timeout = {};
-  uint32_t retries = 0;
+  std::optional<uint32_t> retries = {};
   std::string backoff = {};
   std::string retry_on = {};  // 1,2,100-120
   std::string cleanup = {};
@@ -49,6 +50,12 @@ struct SubmitVerb {
   bool relaxed = false;
   std::vector<std::string> after = {};
   std::string output_max = {};
+
+  std::string iterations = {};
+  uint32_t partitions = 0;
+  uint32_t partitions_max = 0;
+  std::string span = {};
+  std::string finish_by = {};
 
   bool wait = false;
   bool dry_run = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "model/keys.h"
 #include "model/rows.h"
 
 namespace dunlin {
@@ -10,9 +11,11 @@ namespace {
 
 using balance::Ledger;
 using balance::Span;
+using balance::Turn;
 
 constexpr size_t kMeasuresKept = 8;  // What a forecast looks at.
 constexpr int kTries = 1000;
+constexpr int kSettled = 3;  // Paces after which the speed of a partition is worth a decision.
 
 void encode_span(const Span& span, model::Ledger::Span& into) {
   into.set_first(span.first);
@@ -89,17 +92,86 @@ Result<LedgerNow> ledger_of(const Stored<model::Ledger>& row, const IterativeJob
 // says what comes of it.
 template <typename Change>
 auto change_row(Table& table, const IterativeJob& job, WallTime now, const Change& change)
-    -> Result<decltype(change(std::declval<Ledger&>(), Millis(0)))> {
+    -> decltype(change(std::declval<Ledger&>(), Millis(0))) {
   for (int tries = 0; tries < kTries; ++tries) {
     const Stored<model::Ledger> row = TRY(read_row(table, job));
     LedgerNow ledger = TRY(ledger_of(row, job, now));
-    auto result = change(ledger.ledger, std::max(now - ledger.begun, Millis(0)));
+    auto result = TRY(change(ledger.ledger, std::max(now - ledger.begun, Millis(0))));
     const auto put = table.put(kLedgers, {job.id, encode(ledger).SerializeAsString(), row.version});
     if (put.ok()) return result;
     if (put.error().code != Code::conflict) return put.error();
   }
   return Error{Code::unavailable,
                fmt::format("the ledger of job {} changes all the time: try again", job.id)};
+}
+
+struct Failed {
+  size_t partition = 0;
+  uint32_t attempt = 0;
+};
+
+// Partitions that have iterations and an outcome that says that they are not done. Whoever ran them
+// may have died before the ledger heard of it.
+Result<std::vector<Failed>> find_failed(Table& table, const Taker& who, const Ledger& ledger) {
+  std::vector<std::string> keys;
+  for (uint64_t page = 0; page <= page_of(ledger.holders.size() - 1); ++page) {
+    keys.push_back(page_key(who.job.id, page));
+  }
+  const std::vector<Row> rows = TRY(get_rows(table, kPages, keys));
+  std::vector<Failed> failed;
+  for (size_t page = 0; page < rows.size(); ++page) {
+    const model::Page record = TRY(parse_row<model::Page>(kPages, rows[page])).record;
+    for (const model::Outcome& outcome : record.outcomes()) {
+      const size_t partition = page * kPageTasks + outcome.offset();
+      if (outcome.state() == model::STATE_OK || partition >= ledger.holders.size()) continue;
+      const Ledger::Holder& holder = ledger.holders[partition];
+      if (holder.taken > 0) failed.push_back({partition, holder.attempt});
+    }
+  }
+  return failed;
+}
+
+Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
+  const IterativeJob& job = who.job;
+  const balance::Task& task = ledger.task;
+  if (who.partition >= ledger.holders.size()) {
+    if (ledger.pool() == 0) return {balance::Code::ok, {}, task.eta};
+    add_partitions(ledger, who.partition + 1 - ledger.holders.size());
+  }
+  const Ledger::Holder& holder = ledger.holders[who.partition];
+  if (holder.attempt == who.attempt && holder.taken > who.had) {
+    const Span last = holder.spans.back();
+    const uint64_t again = std::min(holder.taken - who.had, last.size());
+    return {balance::Code::ok, Span{last.last - again, last.last}, task.eta};
+  }
+  if (holder.attempt == who.attempt && task.partitions[who.partition].finished) {
+    return {balance::Code::ok, {}, task.eta};
+  }
+  const Turn turn =
+      next_span(ledger, balance::by_speed(), who.partition, who.attempt, job.pace, since);
+  const bool settled = since - task.partitions[who.partition].resumed >= kSettled * job.pace;
+  if (job.finish_by && turn.span && settled && may_grow(task, who.partition)) {
+    const size_t have = ledger.holders.size();
+    const uint64_t eta = forecast(task, since, *job.finish_by - now).eta;
+    add_partitions(ledger, balance::partitions_lacking(have, eta, *job.finish_by - now, job.most));
+  }
+  return turn;
+}
+
+// Of somebody who has to go: it gets more only if nobody else is there to do it.
+Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
+  const balance::Task& task = ledger.task;
+  size_t others = 0;
+  for (size_t i = 0; i < task.partitions.size(); ++i) {
+    others += i != who.partition && task.is_active(task.partitions[i], since) ? 1 : 0;
+  }
+  const size_t have = ledger.holders.size();
+  const bool here = who.partition < have && ledger.holders[who.partition].attempt == who.attempt;
+  if (!here || (others == 0 && have >= who.job.most)) return turn_of(ledger, who, {}, since);
+  const balance::Code code = end_early(ledger, balance::by_speed(), who.partition, who.attempt,
+                                       ledger.holders[who.partition].taken, since);
+  if (others == 0 && ledger.pool() > 0) add_partitions(ledger, 1);
+  return {code, {}, task.eta};
 }
 
 }  // namespace
@@ -148,31 +220,56 @@ Result<LedgerNow> decode(const model::Ledger& record) {
   return now;
 }
 
+IterativeJob iterative_job(std::string id, const model::Spec& spec) {
+  const model::Iterations& iterations = spec.iterations();
+  IterativeJob job{.id = std::move(id),
+                   .iterations = iterations.total(),
+                   .partitions = iterations.partitions(),
+                   .most = spec.tasks()};
+  if (iterations.span_ms() > 0) job.pace = Millis(iterations.span_ms());
+  job.threshold = std::max(job.threshold, 3 * job.pace);
+  if (spec.finish_by_ms() > 0) job.finish_by = WallTime(Millis(spec.finish_by_ms()));
+  return job;
+}
+
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now) {
   return ledger_of(TRY(read_row(table, job)), job, now);
 }
 
-Result<balance::Turn> take_turn(Table& table, const IterativeJob& job, size_t partition,
-                                uint32_t attempt, WallTime now) {
-  return change_row(table, job, now, [&](Ledger& ledger, Millis since) {
-    return next_span(ledger, balance::by_speed(), partition, attempt, job.pace, since);
+Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving) {
+  std::optional<std::vector<Failed>> failed;  // Looked for once, when all is taken.
+  return change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<Turn> {
+    if (ledger.pool() == 0 && !failed) failed = TRY(find_failed(table, who, ledger));
+    for (const Failed& one : failed.value_or(std::vector<Failed>())) {
+      lose(ledger, balance::by_speed(), one.partition, one.attempt, since);
+    }
+    return leaving ? last_turn_of(ledger, who, since) : turn_of(ledger, who, now, since);
   });
 }
 
-Result<balance::Code> leave(Table& table, const IterativeJob& job, size_t partition,
-                            uint32_t attempt, uint64_t done, WallTime now) {
-  return change_row(table, job, now, [&](Ledger& ledger, Millis since) {
-    return end_early(ledger, balance::by_speed(), partition, attempt, done, since);
-  });
+Result<balance::Code> leave(Table& table, const Taker& who, uint64_t done, WallTime now) {
+  return change_row(
+      table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<balance::Code> {
+        return end_early(ledger, balance::by_speed(), who.partition, who.attempt, done, since);
+      });
 }
 
-Result<void> lose_partition(Table& table, const IterativeJob& job, size_t partition,
-                            uint32_t attempt, WallTime now) {
-  TRY(change_row(table, job, now, [&](Ledger& ledger, Millis since) {
-    lose(ledger, balance::by_speed(), partition, attempt, since);
+Result<void> lose_partition(Table& table, const Taker& who, WallTime now) {
+  TRY(change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<bool> {
+    lose(ledger, balance::by_speed(), who.partition, who.attempt, since);
     return true;
   }));
   return {};
+}
+
+Result<uint64_t> reserve_needed(const Row& row, uint64_t first, uint64_t last, bool before) {
+  const model::Ledger ledger = TRY(parse_row<model::Ledger>(kLedgers, row)).record;
+  const auto wanted = static_cast<uint64_t>(ledger.partitions_size());
+  if (ledger.ended()) return last - first;  // They find nothing to do, and are settled.
+  if (wanted > first) return std::min(wanted, last) - first;
+  if (!before) return 0;
+  // Nobody is left. If none of them even began, no other will.
+  return wanted == 0 ? last - first : 1;
 }
 
 }  // namespace dunlin

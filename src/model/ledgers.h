@@ -2,25 +2,33 @@
 // turns. Each turn is durable when it returns, and of two that come at the same time one is second.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "balance/deadline.h"
 #include "balance/ledger.h"
 #include "model/ledger.pb.h"
+#include "model/records.pb.h"
 #include "store/store.h"
 
 namespace dunlin {
 
 inline constexpr std::string_view kLedgers = "ledgers";
 inline constexpr size_t kPartitionsMax = 1000;
+inline constexpr Millis kSpanDefault = Millis(1000);
 
 struct IterativeJob {
   std::string id;
   uint64_t iterations = 0;
-  size_t partitions = 1;
-  Millis threshold = Millis(300'000);
-  Millis pace = Millis(1000);  // How long a span should take.
+  size_t partitions = 1;  // That begin,
+  size_t most = 1;        // and that there may be.
+  Millis threshold = Millis(60'000);
+  Millis pace = kSpanDefault;  // How long a span should take.
+  std::optional<WallTime> finish_by = {};
 };
+
+// REQUIRES: spec.has_iterations()
+IterativeJob iterative_job(std::string id, const model::Spec& spec);
 
 struct LedgerNow {
   balance::Ledger ledger;
@@ -34,12 +42,25 @@ Result<LedgerNow> decode(const model::Ledger& record);
 // As it is; begun now if nobody has taken a turn yet.
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now);
 
-// What balance::next_span, end_early and lose do.
-Result<balance::Turn> take_turn(Table& table, const IterativeJob& job, size_t partition,
-                                uint32_t attempt, WallTime now);
-Result<balance::Code> leave(Table& table, const IterativeJob& job, size_t partition,
-                            uint32_t attempt, uint64_t done, WallTime now);
-Result<void> lose_partition(Table& table, const IterativeJob& job, size_t partition,
-                            uint32_t attempt, WallTime now);
+// One attempt at a partition.
+struct Taker {
+  IterativeJob job;
+  size_t partition = 0;
+  uint32_t attempt = 0;
+  uint64_t had = 0;  // Iterations that it was given so far: an answer that was lost is given again.
+};
+
+// What balance::next_span does. Where all is taken, what failed partitions had is found again. If
+// the deadline is in danger, there are more partitions from now on. Who is `leaving` gets no more
+// if there is somebody else to do it.
+Result<balance::Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving = false);
+
+// What balance::end_early and lose do.
+Result<balance::Code> leave(Table& table, const Taker& who, uint64_t done, WallTime now);
+Result<void> lose_partition(Table& table, const Taker& who, WallTime now);
+
+// How many partitions of a job may start, of those that are in reserve from `first` on. `row` is
+// the ledger's, `before` says whether all partitions before have an outcome.
+Result<uint64_t> reserve_needed(const Row& row, uint64_t first, uint64_t last, bool before);
 
 }  // namespace dunlin

@@ -113,7 +113,7 @@ Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Ro
       writes.push_back(Put{std::string(kWaits), job.id(), "", 0});
       break;
     case Release::go:
-      writes.push_back(Push{job.queue(), {whole_range(job, now_us)}});
+      writes.push_back(Push{job.queue(), first_messages(job, now_us)});
       break;
     case Release::skip:
       writes.push_back(skipped_end(job.id(), decision.why, now_us));
@@ -174,15 +174,23 @@ std::string input_blob_name(std::string_view job, std::string_view which) {
   return fmt::format("jobs/{}/input/{}", job, which);
 }
 
-Message whole_range(const model::Job& job, int64_t sent_us) {
+std::vector<Message> first_messages(const model::Job& job, int64_t sent_us) {
+  const model::Spec& spec = job.spec();
   model::Range range;
   range.set_job(job.id());
-  range.set_last(job.spec().tasks());
+  range.set_last(spec.has_iterations() ? spec.iterations().partitions() : spec.tasks());
   range.set_attempt(1);
   range.set_round(job.round());
   range.set_sent_us(sent_us);
-  embed_spec(range, job.spec());
-  return {range_id(range), range.SerializeAsString()};
+  embed_spec(range, spec);
+  std::vector<Message> messages = {{range_id(range), range.SerializeAsString()}};
+  if (range.last() < spec.tasks()) {
+    range.set_first(range.last());
+    range.set_last(spec.tasks());
+    range.set_reserve(true);
+    messages.push_back({range_id(range), range.SerializeAsString()});
+  }
+  return messages;
 }
 
 Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& options) {

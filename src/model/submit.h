@@ -62,7 +62,7 @@ struct Submitted {
 // does not exist. Nothing but blobs is left behind by a submission that fails.
 Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& options);
 
-// The message that starts all of a job.
-Message whole_range(const model::Job& job, int64_t sent_us);
+// The messages that start a job: all of its tasks, those that are in reserve by themselves.
+std::vector<Message> first_messages(const model::Job& job, int64_t sent_us);
 
 }  // namespace dunlin

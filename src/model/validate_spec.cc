@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "model/keys.h"
+#include "model/ledgers.h"
 #include "model/submit.h"
 
 namespace dunlin {
@@ -83,6 +84,29 @@ Result<void> check_environment(const model::Spec& spec) {
   return {};
 }
 
+Result<void> check_iterations(const model::Spec& spec) {
+  const model::Iterations& iterations = spec.iterations();
+  if (iterations.total() == 0) return invalid("--iterations 0: there is nothing to do");
+  if (iterations.total() > balance::kIterationsMax) {
+    return invalid(fmt::format("{} iterations are too many: at most {}", iterations.total(),
+                               balance::kIterationsMax));
+  }
+  if (spec.tasks() > kPartitionsMax || iterations.partitions() == 0 ||
+      iterations.partitions() > spec.tasks()) {
+    return invalid(fmt::format("the job begins with {} of {} partitions: there must be 1 to {}",
+                               iterations.partitions(), spec.tasks(), kPartitionsMax));
+  }
+  const model::Command& command = spec.command();
+  if (command.argv().empty() && command.line().empty()) {
+    return invalid("iterations are for programs: a function or a builtin cannot ask for them");
+  }
+  if (spec.delivery() != model::DELIVERY_ONCE) {
+    return invalid(
+        "iterations are always done once: --at-most-once and --relaxed are not for them");
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_tag(std::string_view text) {
@@ -100,6 +124,8 @@ Result<void> validate_spec(const model::Spec& spec) {
     return invalid(fmt::format("the job has {} tasks, at most {} are possible: split it",
                                spec.tasks(), kTasksMax));
   }
+  if (spec.has_iterations()) TRY(check_iterations(spec));
+  if (spec.finish_by_ms() < 0) return invalid("the deadline is before 1970");
   if (!spec.name().empty()) TRY(check_name("name", spec.name()));
   TRY(check_name("owner", spec.owner()));
   if (!spec.reply().empty()) TRY(check_name("reply queue", spec.reply()));

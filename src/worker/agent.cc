@@ -42,6 +42,7 @@ Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique
     : connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
+      turns_(connect_),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       others_(epoll_create1(EPOLL_CLOEXEC)) {
   CHECK(epoll_ >= 0 && others_ >= 0);
@@ -58,6 +59,7 @@ Agent::~Agent() {
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
   SlotOptions slots = std::move(options.slots);
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
+  slots.turns = &agent->turns_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   watch(agent->epoll_, agent->slots_->descriptor());
   watch(agent->others_, agent->sent_.descriptor());

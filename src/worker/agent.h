@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/lane.h"
 #include "worker/slots.h"
+#include "worker/turns.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -18,7 +19,7 @@ namespace dunlin {
 struct AgentOptions {
   WorkerOptions worker = {};
   SlotOptions slots = {};
-  Connect connect = {};  // For blobs; called when the first one is to be sent.
+  Connect connect = {};  // For blobs and ledgers; called when the first one is needed.
 };
 
 class Agent {
@@ -35,7 +36,10 @@ class Agent {
   // does what follows from it.
   void turn(Instant until, int also);
 
-  void drain() { mind_.drain(now()); }
+  void drain() {
+    turns_.wind_up();
+    mind_.drain(now());
+  }
   void stop() { mind_.stop(now()); }
   WorkerMind& mind() { return mind_; }
 
@@ -56,6 +60,7 @@ class Agent {
   Connect connect_;
   WorkerMind mind_;  // Before the slots, which read its plans.
   std::unique_ptr<Desk> desk_;
+  Turns turns_;  // Before the slots, too.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.
   int others_ = -1;           // What else may wake us.

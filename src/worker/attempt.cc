@@ -142,6 +142,13 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   command.output_max = spec.output_max();
   command.file_max = spec.file_max();
   command.memory_max = spec.memory_max();
+  if (spec.has_iterations()) {
+    attempt.partition = {iterative_job(std::string(assignment.job), spec), assignment.task,
+                         assignment.attempt, 0};
+    set(command.env, "DUNLIN_CHANNEL", "3");
+  } else {
+    unset(command.env, "DUNLIN_CHANNEL");
+  }
   return attempt;
 }
 

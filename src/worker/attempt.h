@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/ledgers.h"
 #include "worker/process.h"
 #include "worker/slots.h"
 
@@ -28,7 +30,8 @@ struct Attempt {
   const TaskFunction* function = nullptr;
   std::string argument = {};
   Command command = {};
-  std::string cleanup = {};  // A shell line.
+  std::string cleanup = {};             // A shell line.
+  std::optional<Taker> partition = {};  // If it is one.
 };
 
 // `private_folder` is where it runs unless it says otherwise, and its TMPDIR.

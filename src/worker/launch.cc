@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -73,7 +74,16 @@ BORROWS_MEMORY int child(void* argument) {
   syscall(SYS_dup3, launch.in, 0, 0);
   syscall(SYS_dup3, launch.out, 1, 0);
   syscall(SYS_dup3, launch.err, 2, 0);
-  syscall(SYS_close_range, 3, ~0U, 0);
+  unsigned own = 3;
+  if (launch.channel >= 0) {
+    if (launch.channel == 3) {
+      syscall(SYS_fcntl, 3, F_SETFD, 0);
+    } else {
+      syscall(SYS_dup3, launch.channel, 3, 0);
+    }
+    own = 4;
+  }
+  syscall(SYS_close_range, own, ~0U, 0);
   limit(RLIMIT_CORE, 0);
   if (launch.file_max != 0) limit(RLIMIT_FSIZE, launch.file_max);
   if (launch.memory_max != 0) limit(RLIMIT_AS, launch.memory_max);

@@ -18,6 +18,7 @@ struct Launch {
   int in = -1;
   int out = -1;
   int err = -1;
+  int channel = -1;       // Its descriptor 3; -1: it has none.
   uint64_t file_max = 0;  // Rlimits; 0: ours.
   uint64_t memory_max = 0;
   std::span<const int> ignored = {};  // Signals to set back; those with handlers need no care.

@@ -191,6 +191,7 @@ Finished Process::run(const Command& command) {
                  .in = child.in,
                  .out = command.drop_output ? nothing_ : child.out_pipe.to,
                  .err = command.drop_output ? nothing_ : child.err_pipe.to,
+                 .channel = command.channel,
                  .file_max = command.file_max,
                  .memory_max = command.memory_max,
                  .ignored = ignored_};

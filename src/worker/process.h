@@ -22,6 +22,7 @@ struct Command {
   std::vector<std::string> marks = {};  // Likewise; they tell its processes from all others.
   std::string cwd = {};
   std::string stdin_bytes = {};
+  int channel = -1;         // Its descriptor 3; -1: it has none.
   uint64_t timeout_ms = 0;  // 0: none. SIGTERM, and a second later SIGKILL.
   uint64_t output_max = 0;  // Bytes kept of each stream; 0: the default.
   uint64_t file_max = 0;    // Rlimits; 0: ours.

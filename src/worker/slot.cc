@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/check.h"
+#include "worker/channel.h"
 #include "worker/stamps.h"
 
 namespace dunlin {
@@ -124,14 +126,50 @@ void Slot::run_process(const Attempt& attempt, int64_t began_us, Ending& ending)
   if (Result<void> ready = folder_.ready(); !ready.ok()) {
     return refuse(model::BLAME_WORKER, ready.error().what, ending.outcome);
   }
-  Finished finished = process_->run(attempt.command);
+  if (attempt.partition) {
+    run_partition(attempt, began_us, ending);
+  } else {
+    run_command(attempt, attempt.command, began_us, ending);
+  }
+  folder_.tidy();
+}
+
+// Only if there are iterations for it.
+void Slot::run_partition(const Attempt& attempt, int64_t began_us, Ending& ending) {
+  const auto unwanted = [this] {
+    const std::lock_guard lock(mutex_);
+    return dropped_ || stopping_;
+  };
+  CHECK(options_.turns != nullptr);
+  auto opened = Channel::open(*options_.turns, *attempt.partition, unwanted);
+  if (!opened.ok()) {
+    return refuse(model::BLAME_STORE, "cannot take iterations: " + opened.error().what,
+                  ending.outcome);
+  }
+  const std::unique_ptr<Channel> channel = std::move(opened).value();
+  if (channel == nullptr) {
+    ending.outcome.set_state(model::STATE_OK);
+    return;
+  }
+  Command command = attempt.command;
+  command.channel = channel->descriptor();
+  run_command(attempt, command, began_us, ending);
+  const Result<void> closed = channel->close(ending.outcome.state() == model::STATE_OK);
+  if (closed.ok()) return;
+  ending.outcome.set_state(model::STATE_FAILED);
+  ending.outcome.set_blame(model::BLAME_TASK);
+  ending.outcome.set_why(closed.error().what);
+}
+
+void Slot::run_command(const Attempt& attempt, const Command& command, int64_t began_us,
+                       Ending& ending) {
+  Finished finished = process_->run(command);
   finished.outcome.set_attempt(ending.outcome.attempt());
   finished.outcome.set_ran_us(static_cast<uint64_t>(monotonic_us() - began_us));
   ending.outcome = std::move(finished.outcome);
   ending.out_spool = std::move(finished.out_spool);
   ending.err_spool = std::move(finished.err_spool);
   if (!attempt.cleanup.empty()) clean_up(attempt, ending.outcome);
-  folder_.tidy();
 }
 
 // What went wrong here is only noted: the task itself is over, and its outcome stands.

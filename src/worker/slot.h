@@ -58,6 +58,9 @@ class Slot {
   void run(const Attempt& attempt, Ending& ending);
   void rest_until(int64_t deadline_us);
   void run_process(const Attempt& attempt, int64_t began_us, Ending& ending);
+  void run_partition(const Attempt& attempt, int64_t began_us, Ending& ending);
+  void run_command(const Attempt& attempt, const Command& command, int64_t began_us,
+                   Ending& ending);
   void clean_up(const Attempt& attempt, model::Outcome& outcome);
 
   Exchange& exchange_;

@@ -219,6 +219,8 @@ class WorkerMind {
   static Put split_of(const Held& held, uint64_t last);
   void forget_pages(const Held& held);
   void adopt(Held& held);
+  void look_for_need(Held& held);
+  void begin_reserve(Held& held, const Row& ledger, const Rows& pages);
   uint64_t share_of(const Held& held) const;
   void shorten(Held& held, uint64_t last);
   void share_with_hungry();

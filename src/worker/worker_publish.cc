@@ -35,9 +35,11 @@ uint32_t worker_number(model::Page& page, const std::string& id) {
   return static_cast<uint32_t>(page.workers_size() - 1);
 }
 
-bool has_claim(const model::Page& page, uint32_t offset) {
-  return std::ranges::any_of(
-      page.claims(), [offset](const model::Claim& claim) { return claim.offset() == offset; });
+// Of this attempt, or of a later one.
+bool has_claim(const model::Page& page, uint32_t offset, uint32_t attempt = 0) {
+  return std::ranges::any_of(page.claims(), [&](const model::Claim& claim) {
+    return claim.offset() == offset && claim.attempt() >= attempt;
+  });
 }
 
 bool is_sound(const model::Page& page) {
@@ -191,7 +193,10 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
     if (!has_room(draft, 2)) break;
     ++taken;
     const uint32_t offset = pending.outcome.offset();
-    pending.is_new = !have.test(offset);  // Else it is a duplicate, and dropped.
+    // Else it is a duplicate, or its iterations are with a later attempt, and it is dropped.
+    pending.is_new =
+        !have.test(offset) &&
+        !(plan.spec.has_iterations() && has_claim(page, offset, pending.outcome.attempt() + 1));
     // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
     // before it started, so it is tried again.
     if (pending.is_new && pending.outcome.state() == model::STATE_LOST &&

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "model/ledgers.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -19,6 +20,7 @@ constexpr Millis kShareEvery = Millis(250);
 constexpr int kCountPart = 10;  // Of the time, at most, is spent on counting a queue.
 constexpr Millis kPullWait = std::chrono::seconds(10);
 constexpr Millis kDoubtWait = Millis(50);
+constexpr Millis kReserveEvery = std::chrono::seconds(1);
 constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another route.
 constexpr size_t kHeldMax = 4096;          // Ranges.
 constexpr uint64_t kShareMax = 1U << 15U;  // Tasks of one range.
@@ -293,6 +295,10 @@ void WorkerMind::adopt(Held& held) {
     });
     return;
   }
+  if (held.range.reserve()) {
+    held.resting = true;
+    return look_for_need(held);
+  }
   if (held.seen) forget_pages(held);
   shorten_to_job(held);
   held.resting = false;
@@ -302,9 +308,56 @@ void WorkerMind::adopt(Held& held) {
     held.isolate = false;
     settled_.insert(held.id);
   }
-  if (held.isolate || stopping() || held.last - held.first == 1) return;
+  if (held.isolate || held.splitting || stopping() || held.last - held.first == 1) return;
   const uint64_t share = share_of(held);
   if (held.last - held.first > share + share / 2) shorten(held, held.first + share);
+}
+
+// Partitions in reserve start when the ledger says so, or when all before them are through.
+void WorkerMind::look_for_need(Held& held) {
+  const std::string job = held.plan->job;
+  ask(Get{std::string(kLedgers), {job}}, [this, id = held.id, job](Answer&& answer) {
+    auto* ledger = std::get_if<Rows>(&answer);
+    const Held* range = find(id);
+    if (range == nullptr || ledger == nullptr || ledger->rows.empty()) return;
+    Get pages{std::string(kPages), {}};
+    for (uint64_t page = 0; page <= page_of(range->first - 1); ++page) {
+      pages.keys.push_back(page_key(job, page));
+    }
+    ask(std::move(pages), [this, id, row = std::move(ledger->rows[0])](Answer&& pages_answer) {
+      Held* held_still = find(id);
+      const auto* rows = std::get_if<Rows>(&pages_answer);
+      if (held_still == nullptr || rows == nullptr || !held_still->resting) return;
+      begin_reserve(*held_still, row, *rows);
+    });
+  });
+}
+
+void WorkerMind::begin_reserve(Held& held, const Row& ledger, const Rows& pages) {
+  uint64_t through = 0;
+  for (size_t number = 0; number < pages.rows.size(); ++number) {
+    const auto page = parse_row<model::Page>(kPages, pages.rows[number]);
+    if (!page.ok()) continue;
+    for (const model::Outcome& outcome : page.value().record.outcomes()) {
+      through += number * kPageTasks + outcome.offset() < held.first ? 1 : 0;
+    }
+  }
+  const auto needed = reserve_needed(ledger, held.first, held.last, through == held.first);
+  if (!needed.ok()) failure_ = needed.error();
+  if (!needed.ok() || needed.value() == 0 || in_doubt(held)) {
+    return later(kReserveEvery, [this, id = held.id] {
+      Held* range = find(id);
+      if (range != nullptr && range->resting) adopt(*range);
+    });
+  }
+  const uint64_t rest = held.first + needed.value();
+  if (rest < held.last) {
+    unstarted_ += held.last - held.next;
+    shorten(held, rest);
+    unstarted_ -= held.last - held.next;
+  }
+  held.range.set_reserve(false);
+  adopt(held);
 }
 
 // Guided self-scheduling: no more than half of an even share, so that the last ranges are small.

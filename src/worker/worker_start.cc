@@ -240,10 +240,12 @@ void WorkerMind::start_from(Held& held, size_t max) {
   }
 }
 
-// A start that must be on record before it happens: because it may happen only once, or because a
-// worker may have been lost with this task and the next loss must be known to be its doing.
+// A start that must be on record before it happens: because it may happen only once, because what
+// the last attempt had of its job's iterations goes to others with it, or because a worker may have
+// been lost with this task and the next loss must be known to be its doing.
 bool WorkerMind::must_claim(const Held& held) const {
   return held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE ||
+         held.plan->spec.has_iterations() ||
          (held.last - held.first == 1 && (held.range.lost() > 0 || held.lost > 0));
 }
 
@@ -251,6 +253,7 @@ bool WorkerMind::must_claim(const Held& held) const {
 // that was pulled and never arrived is nobody's fault.
 uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t offset) const {
   const uint32_t claims = view.claims_of(offset);
+  if (held.plan->spec.has_iterations()) return claims;  // All are on record.
   const uint32_t unclaimed = held.range.lost() + (held.again > claims ? held.again - claims : 0);
   return claims + std::min(unclaimed, 1U);
 }

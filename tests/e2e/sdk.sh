@@ -39,6 +39,20 @@ same "$out" "$first"
 expect 0 "$DUNLIN" list --json
 says "$out" '"name":"darts"'
 
+# Partitions of an iterative job: each dart depends on its number alone, so the sum is the same
+# however they are shared.
+cmake -S "$here/../../examples/pi" -B pi -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_FLAGS="-O1 $sanitize" >example.log || fail "$(tail -5 example.log)"
+cmake --build pi >>example.log 2>&1 || fail "$(grep -m5 error example.log)"
+for partitions in 1 3; do
+  expect 0 timeout 60 "$DUNLIN" submit --iterations 1e6 --partitions $partitions --wait -- "$work/pi/pi"
+  same "$("$here/../../examples/pi/sum" <<<"$out")" "darts 1000000 hits 785406 pi 3.141624"
+done
+expect 0 timeout 60 "$DUNLIN" submit --iterations 1e5 --wait -- "$here/../../examples/pi/pi.sh"
+says "$("$here/../../examples/pi/sum" <<<"$out")" "darts 100000 hits 78" "pi 3.1"
+expect 2 pi/pi
+says "$err" "dunlin submit --iterations"
+
 kill -TERM "$worker"
 wait "$worker" || fail "the worker ended with $?: $(<worker.err)"
 expect 1 example/darts "$url" /dev/null

@@ -1,0 +1,59 @@
+#include "worker/turns.h"
+
+#include "base/env_posix.h"
+#include "base/log.h"
+#include "net/socket.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kTryAgain = Millis(500);
+
+}  // namespace
+
+Result<Table*> Turns::table() {
+  if (store_ == nullptr) store_ = TRY(connect_());
+  return &store_->table();
+}
+
+template <typename Call>
+auto Turns::call(const Unwanted& unwanted, const Call& call)
+    -> decltype(call(std::declval<Table&>())) {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      const Result<Table*> open = table();
+      if (open.ok()) {
+        auto result = call(*open.value());
+        if (result.ok() || result.error().code != Code::unavailable || unwanted()) return result;
+      } else if (open.error().code != Code::unavailable || unwanted()) {
+        return open.error();
+      }
+    }
+    wait_until(posix_clock().now() + kTryAgain, posix_clock());
+  }
+}
+
+Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
+  return call(unwanted,
+              [&](Table& table) { return take_turn(table, who, posix_clock().wall(), leaving_); });
+}
+
+Result<balance::Code> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
+  return call(unwanted,
+              [&](Table& table) { return dunlin::leave(table, who, done, posix_clock().wall()); });
+}
+
+void Turns::lose(const Taker& who) {
+  const auto lost = call([] { return true; },
+                         [&](Table& table) -> Result<bool> {
+                           TRY(lose_partition(table, who, posix_clock().wall()));
+                           return true;
+                         });
+  if (!lost.ok()) {
+    log::warning("a partition ends without giving back its iterations job={} partition={}: {}",
+                 who.job.id, who.partition, lost.error().what);
+  }
+}
+
+}  // namespace dunlin

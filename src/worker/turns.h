@@ -1,0 +1,40 @@
+// The turns that the partitions of iterative jobs take in the ledgers of their jobs, over a store
+// of its own that may block. From any thread; one at a time goes to the store.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "backends/desk.h"
+#include "model/ledgers.h"
+
+namespace dunlin {
+
+class Turns {
+ public:
+  explicit Turns(Connect connect) : connect_(std::move(connect)) {}
+
+  // While the store is away they are tried again, until `unwanted`.
+  using Unwanted = std::function<bool()>;
+  Result<balance::Turn> next(const Taker& who, const Unwanted& unwanted);
+  Result<balance::Code> leave(const Taker& who, uint64_t done, const Unwanted& unwanted);
+
+  // Tried once: if it fails, whoever comes next finds out.
+  void lose(const Taker& who);
+
+  // From now on partitions get no more iterations if others can do them.
+  void wind_up() { leaving_ = true; }
+
+ private:
+  template <typename Call>
+  auto call(const Unwanted& unwanted, const Call& call) -> decltype(call(std::declval<Table&>()));
+  Result<Table*> table();
+
+  const Connect connect_;
+  std::atomic<bool> leaving_ = false;
+  std::mutex mutex_;
+  std::unique_ptr<CallStore> store_;
+};
+
+}  // namespace dunlin
