@@ -141,6 +141,15 @@ void SimWorker::run_partition(uint64_t ticket, const Taker& who, const Conduct& 
   const WallTime wall = WallTime(world_.events().now().time_since_epoch());
   const bool leaving = who.had > 0 && world_.random().percent(3);
   const balance::Turn turn = take_turn(world_.table(), who, wall, leaving).value();
+  if (turn.wait) {
+    world_.events().after(Millis(100), [this, life = life_, ticket, who, conduct, fails] {
+      if (life != life_) return;
+      event([=, this](Now) {
+        if (running_.contains(ticket)) run_partition(ticket, who, conduct, fails);
+      });
+    });
+    return;
+  }
   const bool fail = fails && who.had > 0;
   if (fail) CHECK(lose_partition(world_.table(), who, wall).ok());
   const std::optional<balance::Span> span = fail ? std::nullopt : turn.span;

@@ -11,8 +11,23 @@
 namespace dunlin::balance {
 namespace {
 
+constexpr int kPatience = 4;  // Times as long as expected may a span take.
 constexpr uint64_t kGrowth =
     16;  // Times what it has done is the most that a partition gets at once.
+
+constexpr Millis kEndless = std::chrono::hours(24 * 365);
+
+// Of those that were measured.
+double mean_speed(const Task& task) {
+  double sum = 0;
+  int count = 0;
+  for (const Partition& partition : task.partitions) {
+    if (partition.speed() <= 0) continue;
+    sum += partition.speed();
+    ++count;
+  }
+  return count == 0 ? 0 : sum / count;
+}
 
 void join(std::vector<Span>& spans, Span span) {
   if (!spans.empty() && spans.back().last == span.first) {
@@ -127,6 +142,25 @@ Turn next_span(Ledger& ledger, const Policy& policy, size_t index, uint32_t atte
   join(holder.spans, span);
   holder.taken += span.size();
   return {Code::ok, span, task.eta};
+}
+
+Code rest(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, Millis now) {
+  Partition& partition = ledger.task.partitions[index];
+  const Ledger::Holder& holder = ledger.holders[index];
+  if (attempt != holder.attempt || !partition.works()) return Code::ended;
+  report(ledger.task, policy, index, holder.taken, now - partition.resumed, now);
+  partition.done = holder.taken;
+  return Code::ok;
+}
+
+Millis patience(const Ledger& ledger, size_t index, Millis pace) {
+  const Partition& partition = ledger.task.partitions[index];
+  const double speed = partition.speed() > 0 ? partition.speed() : mean_speed(ledger.task);
+  if (speed <= 0) return kEndless;
+  const auto span = static_cast<double>(ledger.holders[index].in_hand(partition));
+  const std::chrono::duration<double> expected(kPatience * span / speed);
+  if (expected > kEndless) return kEndless;
+  return std::chrono::duration_cast<Millis>(expected) + kPatience * pace;
 }
 
 Code end_early(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, uint64_t done,

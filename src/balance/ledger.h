@@ -7,6 +7,7 @@
 // spans, however long it works.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "balance/balancer.h"
@@ -29,6 +30,11 @@ struct Ledger {
     std::vector<Span> spans;  // In the order they were taken, neighbours joined.
     uint64_t taken = 0;       // Their sizes.
     Span own;                 // To be taken next, by this one if others do not come first.
+
+    // Taken, and not known to be done.
+    uint64_t in_hand(const Partition& partition) const {
+      return partition.works() ? taken - std::min(taken, partition.done) : 0;
+    }
   };
 
   Task task;
@@ -48,6 +54,7 @@ struct Turn {
   Code code = Code::ok;
   std::optional<Span> span;  // To do next; none: the partition is done.
   uint64_t eta = 0;          // Of the task, in seconds.
+  bool wait = false;         // There may be more soon: ask again.
 };
 
 // The partition has done all of its spans, and asks for another one, which should take it about
@@ -55,6 +62,12 @@ struct Turn {
 // come back; an earlier one is answered `ended`.
 Turn next_span(Ledger& ledger, const Policy& policy, size_t partition, uint32_t attempt,
                Millis pace, Millis now);
+
+// The partition has done all of its spans, and waits for what others may not do.
+Code rest(Ledger& ledger, const Policy& policy, size_t partition, uint32_t attempt, Millis now);
+
+// How long a partition that has a span may be silent before it is given up.
+Millis patience(const Ledger& ledger, size_t partition, Millis pace);
 
 // The partition ends with the first `done` of what it has taken; the rest comes back.
 Code end_early(Ledger& ledger, const Policy& policy, size_t partition, uint32_t attempt,

@@ -110,6 +110,29 @@ void add_proc(CLI::App& bench, ProcVerb& verb, int& exit_code) {
   add_number(command, "--rounds", verb.rounds, "The median of so many counts", kFew);
 }
 
+void add_balance(CLI::App& bench, BalanceVerb& verb, int& exit_code) {
+  CLI::App& command =
+      add(bench, "balance", "Iterative jobs on unequal workers, and their deadlines",
+          "dunlin bench balance --plot balance.svg", verb, exit_code);
+  add_number(command, "--workers", verb.workers, "Processes with one slot each",
+             CLI::Range(8U, 256U));
+  add_number(command, "--speed", verb.speed, "Iterations a second of each",
+             CLI::Range(1.0, 1'000'000.0));
+  add_number(command, "--seconds", verb.seconds, "That a job takes if nothing goes wrong",
+             CLI::Range(1.0, 3600.0));
+  command.add_flag("--no-deadlines", verb.no_deadlines, "Leave out the deadlines");
+}
+
+// What a partition of `bench balance` runs (bench/balance_part.h).
+void add_part(CLI::App& bench, PartOptions& options, int& exit_code) {
+  CLI::App& command = *bench.add_subcommand("part", "A partition")->group("");
+  command.add_option("--speed", options.speed);
+  command.add_option("--begin", options.begin_ms);
+  command.add_option("--share", options.share);
+  command.add_option("--slowed", options.slowed);
+  run_when_given(command, options, exit_code);
+}
+
 // What a fleet starts (bench/fleet.h).
 void add_instance(CLI::App& bench, InstanceOptions& options, int& exit_code) {
   CLI::App& command = *bench.add_subcommand("instance", "Clients and a worker")->group("");
@@ -118,6 +141,7 @@ void add_instance(CLI::App& bench, InstanceOptions& options, int& exit_code) {
   command.add_option("--folder", options.folder)->required();
   command.add_option("--clients", options.clients);
   command.add_option("--slots", options.slots);
+  command.add_option("--hold-ms", options.hold_ms);
   command.add_option("--tasks", options.work.tasks);
   command.add_option("--batch", options.work.batch);
   command.add_option("--payload", options.work.payload);
@@ -138,7 +162,9 @@ void add_bench_command(CLI::App& app, Verbs& verbs, int& exit_code) {
   add_efficiency(bench, verbs.efficiency, exit_code);
   add_consistency(bench, verbs.consistency, exit_code);
   add_proc(bench, verbs.proc, exit_code);
+  add_balance(bench, verbs.balance, exit_code);
   add_instance(bench, verbs.instance, exit_code);
+  add_part(bench, verbs.part, exit_code);
 }
 
 }  // namespace dunlin::bench

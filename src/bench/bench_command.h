@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 
+#include "bench/balance_part.h"
 #include "bench/instance.h"
 #include "bench/verbs.h"
 
@@ -14,7 +15,9 @@ struct Verbs {
   EfficiencyVerb efficiency = {};
   ConsistencyVerb consistency = {};
   ProcVerb proc = {};
+  BalanceVerb balance = {};
   InstanceOptions instance = {};
+  PartOptions part = {};
 };
 
 // Adds the subcommands; they leave their exit code in `exit_code`. REQUIRES: all outlive the

@@ -1,5 +1,6 @@
 #include "bench/fleet.h"
 
+#include <csignal>
 #include <fmt/format.h>
 #include <limits>
 
@@ -40,6 +41,22 @@ Result<InstanceResult> Fleet::go() {
     all = merge(all, TRY(parse_result(line)));
   }
   return all;
+}
+
+std::vector<int> Fleet::pids() const {
+  std::vector<int> pids;
+  for (const Child& child : instances_) pids.push_back(child.pid());
+  return pids;
+}
+
+void Fleet::kill(size_t instance) {
+  instances_[instance].interrupt(SIGKILL);
+  instances_[instance].wait();
+  std::vector<Child> left;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    if (i != instance) left.push_back(std::move(instances_[i]));
+  }
+  instances_.swap(left);
 }
 
 Result<uint64_t> Fleet::stop() {

@@ -32,6 +32,8 @@ class Fleet {
   Result<InstanceResult> go();
 
   HubProcess& hub() { return *hub_; }  // REQUIRES: it has one of its own.
+  std::vector<int> pids() const;       // Of the instances.
+  void kill(size_t instance);          // With -9; it is not one of them any more.
   // The workers leave, then the hub; returns how often a hub of its own has waited for the disk.
   Result<uint64_t> stop();
 

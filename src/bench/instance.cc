@@ -121,6 +121,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.worker.id = fmt::format("bench-{}", agent.worker.pid);
   agent.worker.host = "bench";
   agent.worker.slots = options.slots;
+  agent.worker.hold = Millis(options.hold_ms);
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
   agent.slots.slots = options.slots;
@@ -168,6 +169,7 @@ std::vector<std::string> to_words(const InstanceOptions& options) {
           "--folder",     options.folder,
           "--clients",    std::to_string(options.clients),
           "--slots",      std::to_string(options.slots),
+          "--hold-ms",    std::to_string(options.hold_ms),
           "--tasks",      std::to_string(work.tasks),
           "--batch",      std::to_string(work.batch),
           "--payload",    std::to_string(work.payload),

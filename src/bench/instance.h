@@ -22,7 +22,8 @@ struct InstanceOptions {
   std::string folder = {};
   uint32_t clients = 2;  // None: a worker alone, which is ready and waits for the end of input.
   uint32_t slots = 4;
-  Workload work = {};  // Of all clients together.
+  uint64_t hold_ms = 30'000;  // Of the worker's leases.
+  Workload work = {};         // Of all clients together.
 };
 
 // What it tells the fleet. Times are of seconds_now().

@@ -78,6 +78,16 @@ struct ProcVerb {
 };
 Result<int> run(const ProcVerb& verb);
 
+// Iterations that move between partitions, and deadlines.
+struct BalanceVerb {
+  Output output = {};
+  uint32_t workers = 8;
+  double speed = 2000;  // Iterations a second, of each.
+  double seconds = 5;   // That all would take if nothing went wrong.
+  bool no_deadlines = false;
+};
+Result<int> run(const BalanceVerb& verb);
+
 // Prints the report and writes the files that were asked for; the exit code.
 Result<int> deliver(const Output& output, const Report& report, const Plot& plot);
 // A line about what is measured now, for whoever watches.

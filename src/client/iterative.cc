@@ -202,6 +202,7 @@ std::string iterating_text(const Iterating& iterating, const model::Spec& spec, 
       {{"PARTITION", true}, {"STATE"}, {"DONE", true}, {"SHARE", true}, {"SPEED", true}});
   for (size_t i = 0; i < task.partitions.size(); ++i) {
     const balance::Partition& partition = task.partitions[i];
+    if (partition.finished && partition.done == 0) continue;  // It was not needed.
     const uint64_t share = ledger.holders[i].taken + ledger.holders[i].own.size();
     columns.add({std::to_string(i), std::string(state_of(partition)),
                  std::to_string(partition.done), percent(share, task.iterations),

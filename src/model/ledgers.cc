@@ -15,6 +15,7 @@ using balance::Turn;
 
 constexpr size_t kMeasuresKept = 8;  // What a forecast looks at.
 constexpr int kTries = 1000;
+constexpr Millis kWaitMax = std::chrono::seconds(10);
 constexpr int kSettled = 3;  // Paces after which the speed of a partition is worth a decision.
 
 void encode_span(const Span& span, model::Ledger::Span& into) {
@@ -97,7 +98,9 @@ auto change_row(Table& table, const IterativeJob& job, WallTime now, const Chang
     const Stored<model::Ledger> row = TRY(read_row(table, job));
     LedgerNow ledger = TRY(ledger_of(row, job, now));
     auto result = TRY(change(ledger.ledger, std::max(now - ledger.begun, Millis(0))));
-    const auto put = table.put(kLedgers, {job.id, encode(ledger).SerializeAsString(), row.version});
+    std::string changed = encode(ledger).SerializeAsString();
+    if (row.version != 0 && changed == row.record.SerializeAsString()) return result;
+    const auto put = table.put(kLedgers, {job.id, std::move(changed), row.version});
     if (put.ok()) return result;
     if (put.error().code != Code::conflict) return put.error();
   }
@@ -131,21 +134,59 @@ Result<std::vector<Failed>> find_failed(Table& table, const Taker& who, const Le
   return failed;
 }
 
+// Partitions that have a span and say nothing, and whether there are others that have one.
+struct Silent {
+  std::vector<Failed> gone;
+  bool wait = false;  // One of the others may be gone soon.
+};
+
+Silent find_silent(const Ledger& ledger, const Taker& who, Millis since) {
+  Silent silent;
+  for (size_t i = 0; i < ledger.holders.size(); ++i) {
+    const balance::Partition& one = ledger.task.partitions[i];
+    if (i == who.partition || ledger.holders[i].in_hand(one) == 0) continue;
+    const Millis left = patience(ledger, i, who.job.pace) - (since - one.last);
+    if (left <= Millis(0)) silent.gone.push_back({i, ledger.holders[i].attempt});
+    silent.wait |= left <= kWaitMax;
+  }
+  return silent;
+}
+
+// From here on an outcome of this attempt does not count. False if there is one already.
+Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
+  const uint32_t offset = offset_of(one.partition);
+  for (int tries = 0; tries < kTries; ++tries) {
+    const std::string key = page_key(job, page_of(one.partition));
+    auto page = TRY(read_record<model::Page>(table, kPages, key));
+    for (const model::Outcome& outcome : page.record.outcomes()) {
+      if (outcome.offset() == offset) return outcome.state() != model::STATE_OK;
+    }
+    shut(page.record, offset, one.attempt);
+    const auto put = table.put(kPages, {key, page.record.SerializeAsString(), page.version});
+    if (put.ok()) return true;
+    if (put.error().code != Code::conflict) return put.error();
+  }
+  return false;
+}
+
 Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   const IterativeJob& job = who.job;
   const balance::Task& task = ledger.task;
+  // Also if there is nothing for it: then it is known that it will not come again.
   if (who.partition >= ledger.holders.size()) {
-    if (ledger.pool() == 0) return {balance::Code::ok, {}, task.eta};
     add_partitions(ledger, who.partition + 1 - ledger.holders.size());
   }
   const Ledger::Holder& holder = ledger.holders[who.partition];
   if (holder.attempt == who.attempt && holder.taken > who.had) {
     const Span last = holder.spans.back();
     const uint64_t again = std::min(holder.taken - who.had, last.size());
-    return {balance::Code::ok, Span{last.last - again, last.last}, task.eta};
+    return {.code = balance::Code::ok, .span = Span{last.last - again, last.last}, .eta = task.eta};
   }
   if (holder.attempt == who.attempt && task.partitions[who.partition].finished) {
-    return {balance::Code::ok, {}, task.eta};
+    return {.code = balance::Code::ok, .span = {}, .eta = task.eta};
+  }
+  if (holder.attempt == who.attempt && holder.taken < who.had) {  // It was given up.
+    return {.code = balance::Code::ended, .span = {}, .eta = task.eta};
   }
   const Turn turn =
       next_span(ledger, balance::by_speed(), who.partition, who.attempt, job.pace, since);
@@ -156,6 +197,14 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
     add_partitions(ledger, balance::partitions_lacking(have, eta, *job.finish_by - now, job.most));
   }
   return turn;
+}
+
+// It has taken turns before, and been given all that it had.
+bool has_place(const Ledger& ledger, const Taker& who) {
+  if (who.partition >= ledger.holders.size()) return false;
+  const Ledger::Holder& holder = ledger.holders[who.partition];
+  return holder.attempt == who.attempt && holder.taken == who.had &&
+         ledger.task.partitions[who.partition].works();
 }
 
 // Of somebody who has to go: it gets more only if nobody else is there to do it.
@@ -171,7 +220,7 @@ Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
   const balance::Code code = end_early(ledger, balance::by_speed(), who.partition, who.attempt,
                                        ledger.holders[who.partition].taken, since);
   if (others == 0 && ledger.pool() > 0) add_partitions(ledger, 1);
-  return {code, {}, task.eta};
+  return {.code = code, .span = {}, .eta = task.eta};
 }
 
 }  // namespace
@@ -232,18 +281,39 @@ IterativeJob iterative_job(std::string id, const model::Spec& spec) {
   return job;
 }
 
+void shut(model::Page& page, uint32_t offset, uint32_t attempt) {
+  const auto found = std::ranges::find(*page.mutable_shut(), offset, &model::Claim::offset);
+  model::Claim& entry = found == page.mutable_shut()->end() ? *page.add_shut() : *found;
+  entry.set_offset(offset);
+  entry.set_attempt(std::max(entry.attempt(), attempt));
+}
+
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now) {
   return ledger_of(TRY(read_row(table, job)), job, now);
 }
 
 Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving) {
-  std::optional<std::vector<Failed>> failed;  // Looked for once, when all is taken.
+  std::vector<Failed> gone;
+  bool looked = false;  // For those that failed and those that say nothing, when all is taken.
   return change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<Turn> {
-    if (ledger.pool() == 0 && !failed) failed = TRY(find_failed(table, who, ledger));
-    for (const Failed& one : failed.value_or(std::vector<Failed>())) {
+    Silent silent;
+    if (ledger.pool() == 0 && !leaving) silent = find_silent(ledger, who, since);
+    if (ledger.pool() == 0 && !looked) {
+      gone = TRY(find_failed(table, who, ledger));
+      for (const Failed& one : silent.gone) {
+        if (TRY(shut_out(table, who.job.id, one))) gone.push_back(one);
+      }
+      looked = true;
+    }
+    for (const Failed& one : gone) {
       lose(ledger, balance::by_speed(), one.partition, one.attempt, since);
     }
-    return leaving ? last_turn_of(ledger, who, since) : turn_of(ledger, who, now, since);
+    if (leaving) return last_turn_of(ledger, who, since);
+    if (ledger.pool() == 0 && silent.wait && has_place(ledger, who)) {
+      rest(ledger, balance::by_speed(), who.partition, who.attempt, since);
+      return Turn{.span = {}, .eta = ledger.task.eta, .wait = true};
+    }
+    return turn_of(ledger, who, now, since);
   });
 }
 

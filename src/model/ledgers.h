@@ -50,10 +50,13 @@ struct Taker {
   uint64_t had = 0;  // Iterations that it was given so far: an answer that was lost is given again.
 };
 
-// What balance::next_span does. Where all is taken, what failed partitions had is found again. If
-// the deadline is in danger, there are more partitions from now on. Who is `leaving` gets no more
-// if there is somebody else to do it.
+// What balance::next_span does. Where all is taken, what failed or silent partitions had is found
+// again, and who asks may have to wait for that. If the deadline is in danger, there are more
+// partitions from now on. Who is `leaving` gets no more if there is somebody else to do it.
 Result<balance::Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving = false);
+
+// From here on an outcome of this attempt, or of an earlier one, does not count.
+void shut(model::Page& page, uint32_t offset, uint32_t attempt);
 
 // What balance::end_early and lose do.
 Result<balance::Code> leave(Table& table, const Taker& who, uint64_t done, WallTime now);

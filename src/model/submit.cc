@@ -16,6 +16,7 @@ constexpr int kTriesMax = 20;  // Commits that others may get in the way of.
 constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";  // In ASCII order.
 constexpr int kTimeDigits = 9;  // 45 bits of milliseconds: for a thousand years.
 constexpr int kRandomDigits = 4;
+constexpr uint64_t kPartitionMessages = 16;  // Some stores take few rows in a commit.
 
 void append_digits(std::string& out, uint64_t value, int digits) {
   for (int i = digits; i-- > 0;) out += kDigits[value >> (5U * static_cast<unsigned>(i)) & 31U];
@@ -178,18 +179,28 @@ std::vector<Message> first_messages(const model::Job& job, int64_t sent_us) {
   const model::Spec& spec = job.spec();
   model::Range range;
   range.set_job(job.id());
-  range.set_last(spec.has_iterations() ? spec.iterations().partitions() : spec.tasks());
   range.set_attempt(1);
   range.set_round(job.round());
   range.set_sent_us(sent_us);
   embed_spec(range, spec);
-  std::vector<Message> messages = {{range_id(range), range.SerializeAsString()}};
-  if (range.last() < spec.tasks()) {
-    range.set_first(range.last());
-    range.set_last(spec.tasks());
-    range.set_reserve(true);
+  std::vector<Message> messages;
+  const auto add = [&](uint64_t first, uint64_t last) {
+    range.set_first(first);
+    range.set_last(last);
     messages.push_back({range_id(range), range.SerializeAsString()});
+  };
+  if (!spec.has_iterations()) {
+    add(0, spec.tasks());
+    return messages;
   }
+  // Partitions are few and long: who has a slot takes one.
+  const uint64_t partitions = spec.iterations().partitions();
+  const uint64_t each = (partitions + kPartitionMessages - 1) / kPartitionMessages;
+  for (uint64_t first = 0; first < partitions; first += each) {
+    add(first, std::min(first + each, partitions));
+  }
+  range.set_reserve(true);
+  if (partitions < spec.tasks()) add(partitions, spec.tasks());
   return messages;
 }
 

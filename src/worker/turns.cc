@@ -8,6 +8,7 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kTryAgain = Millis(500);
+constexpr Millis kAskAgain = Millis(100);
 
 }  // namespace
 
@@ -35,8 +36,13 @@ auto Turns::call(const Unwanted& unwanted, const Call& call)
 }
 
 Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
-  return call(unwanted,
-              [&](Table& table) { return take_turn(table, who, posix_clock().wall(), leaving_); });
+  while (true) {
+    const balance::Turn turn = TRY(call(unwanted, [&](Table& table) {
+      return take_turn(table, who, posix_clock().wall(), leaving_);
+    }));
+    if (!turn.wait || unwanted()) return turn;
+    wait_until(posix_clock().now() + kAskAgain, posix_clock());
+  }
 }
 
 Result<balance::Code> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {

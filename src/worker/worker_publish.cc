@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "model/ledgers.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -36,8 +37,9 @@ uint32_t worker_number(model::Page& page, const std::string& id) {
 }
 
 // Of this attempt, or of a later one.
-bool has_claim(const model::Page& page, uint32_t offset, uint32_t attempt = 0) {
-  return std::ranges::any_of(page.claims(), [&](const model::Claim& claim) {
+bool has(const google::protobuf::RepeatedPtrField<model::Claim>& claims, uint32_t offset,
+         uint32_t attempt) {
+  return std::ranges::any_of(claims, [&](const model::Claim& claim) {
     return claim.offset() == offset && claim.attempt() >= attempt;
   });
 }
@@ -150,6 +152,8 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
             return claim.offset() == offset && (afresh || claim.attempt() == held.attempt);
           });
       claims.erase(gone, claims.end());
+      // Whoever takes over also takes the iterations of those before it.
+      if (held.plan->spec.has_iterations()) shut(page, offset, move.range.attempt() - 1);
       std::string body = move.range.SerializeAsString();
       draft.bytes += body.size();
       draft.rows += kMoveRows;
@@ -194,13 +198,14 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
     ++taken;
     const uint32_t offset = pending.outcome.offset();
     // Else it is a duplicate, or its iterations are with a later attempt, and it is dropped.
-    pending.is_new =
-        !have.test(offset) &&
-        !(plan.spec.has_iterations() && has_claim(page, offset, pending.outcome.attempt() + 1));
+    const uint32_t attempt = pending.outcome.attempt();
+    const bool iterates = plan.spec.has_iterations();
+    pending.is_new = !have.test(offset) && !(iterates && has(page.claims(), offset, attempt + 1));
+    const bool is_shut = pending.is_new && iterates && has(page.shut(), offset, attempt);
     // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
-    // before it started, so it is tried again.
-    if (pending.is_new && pending.outcome.state() == model::STATE_LOST &&
-        !has_claim(page, offset)) {
+    // before it started, so it is tried again; as is one whose iterations went to others.
+    const bool lost = pending.is_new && pending.outcome.state() == model::STATE_LOST;
+    if (is_shut || (lost && !has(page.claims(), offset, 0))) {
       Held& held = held_.at(pending.held);
       move_task(held, pending.task, held.attempt + 1, std::max(held.range.lost(), 1U), 0);
       continue;

@@ -20,7 +20,7 @@ constexpr Millis kShareEvery = Millis(250);
 constexpr int kCountPart = 10;  // Of the time, at most, is spent on counting a queue.
 constexpr Millis kPullWait = std::chrono::seconds(10);
 constexpr Millis kDoubtWait = Millis(50);
-constexpr Millis kReserveEvery = std::chrono::seconds(1);
+constexpr Millis kReserveEvery = Millis(250);
 constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another route.
 constexpr size_t kHeldMax = 4096;          // Ranges.
 constexpr uint64_t kShareMax = 1U << 15U;  // Tasks of one range.
@@ -334,6 +334,7 @@ void WorkerMind::look_for_need(Held& held) {
 }
 
 void WorkerMind::begin_reserve(Held& held, const Row& ledger, const Rows& pages) {
+  if (is_over(held)) return adopt(held);
   uint64_t through = 0;
   for (size_t number = 0; number < pages.rows.size(); ++number) {
     const auto page = parse_row<model::Page>(kPages, pages.rows[number]);
@@ -350,7 +351,10 @@ void WorkerMind::begin_reserve(Held& held, const Row& ledger, const Rows& pages)
       if (range != nullptr && range->resting) adopt(*range);
     });
   }
-  const uint64_t rest = held.first + needed.value();
+  // Others look, too, and at once.
+  const uint64_t busy = running_.size() + claiming_ + unstarted_;
+  const uint64_t free = options_.slots - std::min<uint64_t>(busy, options_.slots);
+  const uint64_t rest = held.first + std::min(needed.value(), std::max<uint64_t>(free, 1));
   if (rest < held.last) {
     unstarted_ += held.last - held.next;
     shorten(held, rest);

@@ -1,0 +1,325 @@
+// Iterations that move between partitions, against a static split and against what is possible; and
+// deadlines, as in TaScaaS's experiment.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+
+#include "backends/open.h"
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "bench/balance_part.h"
+#include "bench/fleet.h"
+#include "bench/verbs.h"
+#include "model/keys.h"
+#include "model/ledgers.h"
+#include "model/rows.h"
+#include "model/submit.h"
+#include "net/socket.h"
+
+namespace dunlin::bench {
+namespace {
+
+constexpr Millis kLookEvery = Millis(100);
+constexpr Millis kSpan = Millis(250);
+constexpr Millis kHold = Millis(1500);
+constexpr double kSlowFactor = 0.2;
+constexpr double kGiveUpTimes = 20;  // The ideal.
+
+struct Sample {
+  double at_s = 0;
+  std::vector<double> speeds;  // By partition.
+};
+
+struct Ran {
+  double seconds = 0;
+  uint64_t done = 0;
+  size_t partitions = 0;
+  std::vector<Sample> samples;
+};
+
+struct Shape {
+  uint64_t iterations = 0;
+  uint32_t partitions = 1;
+  uint32_t most = 1;
+  bool balanced = true;
+  double finish_in_s = 0;  // 0: whenever.
+};
+
+model::Spec spec_of(const Shape& shape, const PartOptions& part) {
+  model::Spec spec;
+  spec.set_owner("bench");
+  spec.set_created_us(part.begin_ms * 1000);
+  spec.set_priority(kPriorityDefault);
+  spec.set_tasks(shape.most);
+  spec.mutable_inputs()->set_single(true);
+  spec.set_retries(3);
+  const uint64_t share = shape.balanced ? 0 : shape.iterations / shape.most;
+  for (const std::string& word :
+       {own_program(), std::string("bench"), std::string("part"), std::string("--speed"),
+        fmt::format("{}", part.speed), std::string("--begin"), std::to_string(part.begin_ms),
+        std::string("--share"), std::to_string(share), std::string("--slowed"),
+        part.slowed.empty() ? std::string("0:1:0") : part.slowed}) {
+    spec.mutable_command()->add_argv(word);
+  }
+  if (!shape.balanced) return spec;
+  spec.mutable_iterations()->set_total(shape.iterations);
+  spec.mutable_iterations()->set_partitions(shape.partitions);
+  spec.mutable_iterations()->set_span_ms(static_cast<uint64_t>(kSpan.count()));
+  if (shape.finish_in_s > 0) {
+    spec.set_finish_by_ms(part.begin_ms + static_cast<int64_t>(shape.finish_in_s * 1000));
+  }
+  return spec;
+}
+
+// One job, and what is seen of it from outside.
+class Watched {
+ public:
+  Watched(Store& store, const model::Spec& spec) : store_(store), spec_(spec) {}
+
+  Result<void> begin() {
+    Random random(random_seed());
+    id_ = make_job_id(random, posix_clock().wall());
+    TRY(submit(store_, spec_, {.id = id_}));
+    return {};
+  }
+
+  // True when it has ended.
+  Result<bool> look() {
+    const WallTime now = posix_clock().wall();
+    if (spec_.has_iterations()) {
+      const LedgerNow ledger = TRY(read_ledger(store_.table(), iterative_job(id_, spec_), now));
+      Sample sample{.at_s = seconds_of(to_us(now)), .speeds = {}};
+      ran_.done = ledger.ledger.task.done();
+      ran_.partitions = 0;
+      for (const balance::Partition& one : ledger.ledger.task.partitions) {
+        sample.speeds.push_back(one.works() ? one.speed() : 0);
+        ran_.partitions += one.done > 0 ? 1 : 0;
+      }
+      ran_.samples.push_back(std::move(sample));
+    }
+    const auto end = TRY(read_record<model::End>(store_.table(), kEnds, id_));
+    if (end.version == 0) return false;
+    if (end.record.failed() > 0) {
+      return Error{Code::invalid, fmt::format("{} partitions failed", end.record.failed())};
+    }
+    ran_.seconds = seconds_of(end.record.ended_us());
+    return true;
+  }
+
+  const Ran& ran() const { return ran_; }
+
+ private:
+  double seconds_of(int64_t us) const { return static_cast<double>(us - spec_.created_us()) / 1e6; }
+
+  Store& store_;
+  const model::Spec spec_;
+  std::string id_;
+  Ran ran_;
+};
+
+// How long it takes if nobody ever waits: those that survive do everything.
+double ideal_s(uint64_t iterations, double speed, const std::vector<int>& pids,
+               const std::vector<Slowed>& slowed) {
+  constexpr double kStep = 0.001;
+  double left = static_cast<double>(iterations);
+  double at = 0;
+  for (; left > 0; at += kStep) {
+    for (const int pid : pids) left -= kStep * speed_at(speed, slowed, pid, at);
+  }
+  return at;
+}
+
+struct Trouble {
+  bool slow = false;
+  bool kill = false;
+};
+
+struct Row {
+  std::string workers;
+  double ideal = 0;
+  Ran balanced;
+  Ran fixed;
+};
+
+// A fleet of its own, so that a worker that is killed is missed by nobody else.
+Result<std::pair<Ran, double>> run_one(const BalanceVerb& verb, const Trouble& trouble,
+                                       bool balanced) {
+  Fleet::Options options;
+  options.folder = verb.output.folder;
+  options.instances = verb.workers;
+  options.each.clients = 0;
+  options.each.slots = 1;
+  options.each.hold_ms = static_cast<uint64_t>(kHold.count());
+  Fleet fleet = TRY(Fleet::start(options));
+  std::vector<int> pids = fleet.pids();
+  std::vector<Slowed> slowed;
+  const size_t slow = trouble.slow ? verb.workers * 3 / 8 : 0;
+  for (size_t i = 0; i < slow; ++i) slowed.push_back({pids[i], kSlowFactor, verb.seconds / 5});
+  const auto store = TRY(open_store(fleet.hub().url(), {.token_file = fleet.hub().token_file()}));
+  const PartOptions part{.speed = verb.speed,
+                         .begin_ms = posix_clock().wall().time_since_epoch().count(),
+                         .share = 0,
+                         .slowed = to_text(slowed)};
+  const auto iterations = static_cast<uint64_t>(verb.speed * verb.seconds) * uint64_t{verb.workers};
+  const Shape shape{.iterations = iterations,
+                    .partitions = verb.workers,
+                    .most = verb.workers,
+                    .balanced = balanced};
+  Watched job(*store, spec_of(shape, part));
+  TRY(job.begin());
+  const Instant begun = posix_clock().now();
+  const auto passed = [&begun] {
+    return std::chrono::duration<double>(posix_clock().now() - begun).count();
+  };
+  bool killed = !trouble.kill;
+  std::vector<int> left = pids;
+  if (trouble.kill) left.pop_back();
+  const double ideal = ideal_s(iterations, verb.speed, left, slowed);
+  while (!TRY(job.look())) {
+    if (!killed && passed() > verb.seconds / 3) {
+      fleet.kill(verb.workers - 1);
+      killed = true;
+    }
+    if (passed() > kGiveUpTimes * ideal) {
+      return Error{Code::unavailable, "the job does not end: run it with --folder to look"};
+    }
+    wait_until(posix_clock().now() + kLookEvery, posix_clock());
+  }
+  TRY(fleet.stop());
+  return std::pair(job.ran(), ideal);
+}
+
+Result<Row> compare(const BalanceVerb& verb, const std::string& workers, const Trouble& trouble) {
+  say_now(verb.output, workers);
+  auto [balanced, ideal] = TRY(run_one(verb, trouble, true));
+  const auto [fixed, same] = TRY(run_one(verb, trouble, false));
+  return Row{workers, ideal, std::move(balanced), fixed};
+}
+
+// The paper's five kinds of jobs at once, each of one size, on three kinds of machines.
+struct Class {
+  double limit_s = 0;
+  Ran ran;
+};
+
+Result<std::vector<Class>> run_deadlines(const BalanceVerb& verb) {
+  constexpr double kLimits[] = {3600, 2700, 2100, 1500, 900};  // Seconds, in the paper.
+  const double scale = verb.seconds * 4 / kLimits[0];
+  say_now(verb.output, "deadlines");
+  Fleet::Options options;
+  options.folder = verb.output.folder;
+  options.each.clients = 0;
+  options.each.slots = 16;
+  Fleet fast = TRY(Fleet::start(options));
+  options.at = fast.hub().url();
+  options.token_file = fast.hub().token_file();
+  options.each.slots = 8;
+  Fleet middle = TRY(Fleet::start(options));
+  options.each.slots = 4;
+  Fleet slow = TRY(Fleet::start(options));
+  const std::vector<Slowed> slowed = {{middle.pids()[0], 0.8, 0}, {slow.pids()[0], 0.6, 0}};
+  const auto store = TRY(open_store(options.at, {.token_file = options.token_file}));
+  const PartOptions part{.speed = verb.speed,
+                         .begin_ms = posix_clock().wall().time_since_epoch().count(),
+                         .share = 0,
+                         .slowed = to_text(slowed)};
+  // At full power, one fast slot is just in time for the first class.
+  const auto iterations = static_cast<uint64_t>(verb.speed * kLimits[0] * scale * 0.9);
+  std::vector<Watched> jobs;
+  std::vector<Class> classes;
+  for (const double limit : kLimits) {
+    classes.push_back({.limit_s = limit * scale, .ran = {}});
+    const Shape shape{.iterations = iterations,
+                      .partitions = 1,
+                      .most = 16,
+                      .balanced = true,
+                      .finish_in_s = limit * scale};
+    jobs.emplace_back(*store, spec_of(shape, part));
+  }
+  for (Watched& job : jobs) TRY(job.begin());
+  std::vector<bool> ended(jobs.size(), false);
+  const Instant give_up = posix_clock().now() + Millis(static_cast<int64_t>(verb.seconds * 60'000));
+  while (std::ranges::find(ended, false) != ended.end()) {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (!ended[i]) ended[i] = TRY(jobs[i].look());
+    }
+    if (posix_clock().now() > give_up) return Error{Code::unavailable, "the jobs do not end"};
+    wait_until(posix_clock().now() + kLookEvery, posix_clock());
+  }
+  for (size_t i = 0; i < jobs.size(); ++i) classes[i].ran = jobs[i].ran();
+  TRY(slow.stop());
+  TRY(middle.stop());
+  TRY(fast.stop());
+  return classes;
+}
+
+Report make_report(const BalanceVerb& verb, const std::vector<Row>& rows,
+                   const std::vector<Class>& classes) {
+  Report report("balance");
+  report.set("workers", verb.workers);
+  report.set("iterations/s", Value(verb.speed, 0));
+  report.set("durability", "synced");
+  report.set("span_ms", uint64_t{static_cast<uint64_t>(kSpan.count())});
+  for (const Row& row : rows) {
+    report.add({{"what", row.workers},
+                {"ideal_s", Value(row.ideal, 2)},
+                {"balanced_s", Value(row.balanced.seconds, 2)},
+                {"static_s", Value(row.fixed.seconds, 2)},
+                {"vs_ideal", Value(row.balanced.seconds / row.ideal, 3)},
+                {"static_vs_ideal", Value(row.fixed.seconds / row.ideal, 3)}});
+  }
+  size_t met = 0;
+  for (const Class& one : classes) {
+    const bool in_time = one.ran.seconds <= one.limit_s;
+    met += in_time ? 1 : 0;
+    report.add({{"what", fmt::format("deadline {:.1f} s", one.limit_s)},
+                {"balanced_s", Value(one.ran.seconds, 2)},
+                {"partitions", uint64_t{one.ran.partitions}},
+                {"met", in_time ? "yes" : "no"}});
+  }
+  report.note("ideal_s: all iterations at the speed of all workers that survive, from the start.");
+  report.note("static: each partition does its part, and nothing moves.");
+  if (!classes.empty()) {
+    report.note(
+        fmt::format("{} of {} deadlines were met: the paper's five classes, scaled, at once "
+                    "on 16 slots, 8 of 0.8 and 4 of 0.6 of the speed.",
+                    met, classes.size()));
+  }
+  report.note("The paper: up to 45 % shorter than a static split.");
+  return report;
+}
+
+// The speed of each partition over time, of the last run.
+Plot make_plot(const Ran& ran) {
+  Plot plot{.title = "Speed of each partition",
+            .x = {"seconds"},
+            .y = {"iterations a second"},
+            .lines = {}};
+  std::map<size_t, Line> lines;
+  for (const Sample& sample : ran.samples) {
+    for (size_t i = 0; i < sample.speeds.size(); ++i) {
+      Line& line = lines[i];
+      line.name = fmt::format("partition {}", i);
+      line.marked = false;
+      line.points.push_back({sample.at_s, sample.speeds[i]});
+    }
+  }
+  for (auto& [number, line] : lines) plot.lines.push_back(std::move(line));
+  return plot;
+}
+
+}  // namespace
+
+Result<int> run(const BalanceVerb& verb) {
+  std::vector<Row> rows;
+  rows.push_back(TRY(compare(verb, "equal workers", {})));
+  rows.push_back(TRY(compare(verb, "3 of 8 slowed 5x", {.slow = true})));
+  rows.push_back(TRY(compare(verb, "3 of 8 slowed 5x, 1 killed", {.slow = true, .kill = true})));
+  std::vector<Class> classes;
+  if (!verb.no_deadlines) classes = TRY(run_deadlines(verb));
+  return deliver(verb.output, make_report(verb, rows, classes), make_plot(rows.back().balanced));
+}
+
+}  // namespace dunlin::bench
