@@ -18,12 +18,12 @@ WallTime at(int64_t second) { return WallTime(seconds(1'800'000'000 + second)); 
 
 class Ledgers : public testing::Test {
  protected:
-  const std::unique_ptr<CallStore> store_ = memory_store(posix_clock());
-  Table& table_ = store_->table();
-  const IterativeJob job_ = {.id = "job", .iterations = 100'000, .partitions = 2};
+  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  Table& table = store->table();
+  const IterativeJob job = {.id = "job", .iterations = 100'000, .partitions = 2};
 
   std::optional<Span> turn(size_t partition, uint32_t attempt, int64_t second) {
-    const auto taken = take_turn(table_, job_, partition, attempt, at(second));
+    const auto taken = take_turn(table, job, partition, attempt, at(second));
     EXPECT_TRUE(taken.ok());
     return taken.ok() ? taken.value().span : std::nullopt;
   }
@@ -33,7 +33,7 @@ TEST_F(Ledgers, TurnsAreKeptInTheStore) {
   EXPECT_EQ(turn(0, 1, 0), (Span{0, 50}));
   EXPECT_EQ(turn(0, 1, 1), (Span{50, 100}));
   EXPECT_EQ(turn(1, 1, 2), (Span{50'000, 50'050}));
-  const LedgerNow now = read_ledger(table_, job_, at(3)).value();
+  const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_EQ(now.begun, at(0));
   EXPECT_EQ(now.ledger.holders[0].taken, 100U);
   EXPECT_EQ(now.ledger.pool(), 100'000U - 150);
@@ -44,16 +44,16 @@ TEST_F(Ledgers, WhatIsLostOrLeftComesBack) {
   turn(0, 1, 0);
   turn(0, 1, 1);
   turn(1, 1, 1);
-  EXPECT_EQ(leave(table_, job_, 0, 1, 60, at(2)).value(), balance::Code::ok);
-  ASSERT_TRUE(lose_partition(table_, job_, 1, 1, at(2)).ok());
-  const LedgerNow now = read_ledger(table_, job_, at(3)).value();
+  EXPECT_EQ(leave(table, job, 0, 1, 60, at(2)).value(), balance::Code::ok);
+  ASSERT_TRUE(lose_partition(table, job, 1, 1, at(2)).ok());
+  const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_EQ(now.ledger.back, (std::vector<Span>{{60, 100}, {50'000, 50'050}}));
-  EXPECT_EQ(leave(table_, job_, 0, 1, 60, at(4)).value(), balance::Code::ended);
+  EXPECT_EQ(leave(table, job, 0, 1, 60, at(4)).value(), balance::Code::ended);
 }
 
 TEST_F(Ledgers, ADamagedRowIsNotBelieved) {
   turn(0, 1, 0);
-  const LedgerNow good = read_ledger(table_, job_, at(1)).value();
+  const LedgerNow good = read_ledger(table, job, at(1)).value();
   model::Ledger twice = encode(good);
   twice.mutable_partitions(1)->mutable_own()->set_first(49'999);
   EXPECT_FALSE(decode(twice).ok());
@@ -99,12 +99,12 @@ class Outrun final : public CallStore {
 
 TEST_F(Ledgers, OfTwoTurnsAtOnceOneIsSecond) {
   std::optional<Span> first;
-  Outrun slow(*store_, [&] { first = turn(1, 1, 0); });
-  const auto second = take_turn(slow.table(), job_, 0, 1, at(0));
+  Outrun slow(*store, [&] { first = turn(1, 1, 0); });
+  const auto second = take_turn(slow.table(), job, 0, 1, at(0));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second.value().span, (Span{0, 50}));
   EXPECT_EQ(first, (Span{50'000, 50'050}));
-  EXPECT_EQ(read_ledger(table_, job_, at(1)).value().ledger.pool(), 100'000U - 100);
+  EXPECT_EQ(read_ledger(table, job, at(1)).value().ledger.pool(), 100'000U - 100);
 }
 
 }  // namespace
