@@ -558,16 +558,18 @@ void WorkerMind::end_task(Ending&& ending) {
       std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
   if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
   // Who waits for failures wants to know of the first ones at once.
-  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures)
+  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures) {
     published_at_ = Instant::min();
+  }
   PendingOutcome pending;
   pending.outcome = std::move(outcome);
   model::Outcome& kept = pending.outcome;
   if (!kept.value().empty()) kept.mutable_out()->set_allocated_bytes(kept.release_value());
   for (const auto& [output, row] :
        {std::pair(kept.mutable_out(), &pending.out), {kept.mutable_err(), &pending.err}}) {
-    if (output->where() != model::Output::HERE || output->bytes().size() <= kOutputHereMax)
+    if (output->where() != model::Output::HERE || output->bytes().size() <= kOutputHereMax) {
       continue;
+    }
     output->set_where(model::Output::ROW);
     output->set_size(output->bytes().size());
     row->swap(*output->mutable_bytes());
