@@ -514,7 +514,8 @@ void WorkerMind::ended(std::vector<Ending>&& endings, Now now) {
            blob_name(held.plan->job, found->second.task, held.attempt, which)});
     }
     if (uploads > 0) {
-      uploading_.emplace(ending.ticket, Uploading{std::move(ending), uploads});
+      const uint64_t ticket = ending.ticket;
+      uploading_.emplace(ticket, Uploading{std::move(ending), uploads});
     } else {
       end_task(std::move(ending));
     }
