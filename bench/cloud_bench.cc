@@ -5,6 +5,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <fmt/format.h>
 #include <numeric>
 #include <string>
@@ -236,4 +238,11 @@ int run_all(int argc, char** argv) {
 }  // namespace
 }  // namespace dunlin::bench
 
-int main(int argc, char** argv) { return dunlin::bench::run_all(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return dunlin::bench::run_all(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -64,6 +64,7 @@ std::string full_reply(uint64_t page, int64_t now_us) {
 Result<double> client_us() {
   constexpr uint64_t kPages = kTasks / kPageTasks;
   std::vector<std::string> replies;
+  replies.reserve(kPages);
   const int64_t now_us = posix_clock().wall().time_since_epoch().count() * 1000;
   for (uint64_t page = 0; page < kPages; ++page) replies.push_back(full_reply(page, now_us));
   Tally tally;

@@ -1,6 +1,8 @@
 // Measures the store: the embedded engine beside a raw log with the same bytes and syncs, then the
 // same engine behind a hub beside bare TCP. `bench/store` builds and runs it.
+#include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 
 #include "base/env_posix.h"
@@ -159,4 +161,11 @@ int run_all(int argc, char** argv) {
 }  // namespace
 }  // namespace dunlin::bench
 
-int main(int argc, char** argv) { return dunlin::bench::run_all(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return dunlin::bench::run_all(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

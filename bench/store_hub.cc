@@ -21,6 +21,7 @@ std::unique_ptr<HubStore> connect(const HubProcess& hub) {
 
 double through_hub(const HubProcess& hub, size_t threads, size_t total, size_t batch) {
   std::vector<std::thread> clients;
+  clients.reserve(threads);
   const double start = seconds_now();
   for (size_t i = 0; i < threads; ++i) {
     clients.emplace_back([&, i] {

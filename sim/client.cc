@@ -11,8 +11,8 @@
 namespace dunlin {
 
 Client::Client(ClientWorld world, uint64_t machine)
-    : random_(world.random),
-      ledger_(world.ledger),
+    : random(world.random),
+      ledger(world.ledger),
       events_(world.events),
       network_(world.network),
       machine_(machine) {
@@ -23,7 +23,7 @@ void Client::make_caller() {
   caller_ = std::make_unique<Caller>(
       Caller::Options{.peer = "hub:1",
                       .hello = {.token = HubNode::kToken, .program = "sim"},
-                      .seed = random_.next()});
+                      .seed = random.next()});
 }
 
 void Client::crash() {
@@ -65,7 +65,7 @@ void Client::later(Millis delay, std::function<void()> what) {
 }
 
 Millis Client::some(uint64_t least_ms, uint64_t most_ms) {
-  return Millis(least_ms + random_.below(most_ms - least_ms + 1));
+  return Millis(least_ms + random.below(most_ms - least_ms + 1));
 }
 
 std::string Client::next_name() { return fmt::format("{}.{}", machine_, ++names_); }

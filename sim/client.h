@@ -53,8 +53,8 @@ class Client : public Node {
   std::string next_name();  // Never the same.
   bool retired() const { return retired_; }
 
-  Random& random_;
-  Ledger& ledger_;
+  Random& random;
+  Ledger& ledger;
 
  private:
   void linked(LinkId link) override;

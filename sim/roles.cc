@@ -24,11 +24,11 @@ Code code_of(const Answer& answer) {
 
 void Producer::produce() {
   if (retired()) return;
-  Commit commit{.nonce = random_.next() | 1, .writes = {}};
-  Push push{.queue = queues_[random_.below(queues_.size())], .messages = {}};
-  for (uint64_t left = 1 + random_.below(3); left > 0; --left) {
+  Commit commit{.nonce = random.next() | 1, .writes = {}};
+  Push push{.queue = queues_[random.below(queues_.size())], .messages = {}};
+  for (uint64_t left = 1 + random.below(3); left > 0; --left) {
     const std::string id = (guarded_ ? kGuarded : 'p') + next_name();
-    ledger_.push_tried(id);
+    ledger.push_tried(id);
     if (guarded_) commit.writes.emplace_back(Put{kPushed, id, "", 0});
     push.messages.push_back({id, "body of " + id});
   }
@@ -36,7 +36,7 @@ void Producer::produce() {
   insist(commit, [this, push](const Answer& answer) {
     EXPECT_TRUE(std::holds_alternative<Committed>(answer))
         << "a push was refused: " << std::get<Error>(answer).what;
-    for (const Message& message : push.messages) ledger_.push_acknowledged(message.id);
+    for (const Message& message : push.messages) ledger.push_acknowledged(message.id);
     later(some(10, 1'500), [this] { produce(); });
   });
 }
@@ -45,20 +45,20 @@ void Producer::produce() {
 
 void Worker::begin() {
   jobs_ = 0;
-  for (uint64_t loops = 1 + random_.below(2); loops > 0; --loops) pull();
+  for (uint64_t loops = 1 + random.below(2); loops > 0; --loops) pull();
 }
 
 void Worker::pull() {
   if (retired()) return;
   if (jobs_ >= kJobsMax) return later(some(50, 200), [this] { pull(); });
-  const Pull pull{.queue = queues_[random_.below(queues_.size())],
-                  .max = 1 + random_.below(3),
+  const Pull pull{.queue = queues_[random.below(queues_.size())],
+                  .max = 1 + random.below(3),
                   .hold = some(200, 3'000),
-                  .wait = random_.percent(20) ? Millis(0) : some(1, 8'000)};
+                  .wait = random.percent(20) ? Millis(0) : some(1, 8'000)};
   ask(pull, [this, pull](const Answer& answer) {
     if (const auto* got = std::get_if<Deliveries>(&answer)) {
       for (const Delivery& delivery : got->deliveries) {
-        ledger_.delivered(delivery);
+        ledger.delivered(delivery);
         ++jobs_;
         work({pull.queue, delivery.lease, delivery.attempt, pull.hold});
       }
@@ -70,8 +70,8 @@ void Worker::pull() {
 void Worker::work(const Job& job) {
   // Sometimes longer than it may.
   const auto most = static_cast<uint64_t>(job.hold.count());
-  later(some(5, random_.percent(15) ? most * 3 : most / 2), [this, job] {
-    const uint64_t next = random_.below(10);
+  later(some(5, random.percent(15) ? most * 3 : most / 2), [this, job] {
+    const uint64_t next = random.below(10);
     if (next == 0) return give_back(job);
     if (next < 4) return renew(job);
     finish(job);
@@ -79,12 +79,12 @@ void Worker::work(const Job& job) {
 }
 
 void Worker::renew(const Job& job) {
-  const uint32_t latest = ledger_.latest(job.lease.id);
+  const uint32_t latest = ledger.latest(job.lease.id);
   const Renew renew{.queue = job.queue, .leases = {job.lease}, .hold = job.hold};
   ask(renew, [this, job, latest](const Answer& answer) {
     const auto* lost = std::get_if<Lost>(&answer);
-    if (lost != nullptr && lost->leases.empty()) ledger_.renewed(job.lease, job.attempt, latest);
-    if (lost != nullptr && !lost->leases.empty() && random_.percent(70)) {
+    if (lost != nullptr && lost->leases.empty()) ledger.renewed(job.lease, job.attempt, latest);
+    if (lost != nullptr && !lost->leases.empty() && random.percent(70)) {
       --jobs_;
       return;
     }
@@ -100,13 +100,13 @@ void Worker::give_back(const Job& job) {
 void Worker::finish(const Job& job) {
   const std::string& id = job.lease.id;
   const std::string value = fmt::format("attempt {} by {}", job.attempt, next_name());
-  ledger_.finish_tried(id, value);
+  ledger.finish_tried(id, value);
   const Commit commit{
-      .nonce = random_.next() | 1,
+      .nonce = random.next() | 1,
       .writes = {Put{kDone, id, value, 0}, Finish{.queue = job.queue, .leases = {job.lease}}}};
   insist(commit, [this, job, value](const Answer& answer) {
     if (!std::holds_alternative<Committed>(answer)) return look(job);
-    ledger_.finish_acknowledged(job.lease.id, job.attempt, value);
+    ledger.finish_acknowledged(job.lease.id, job.attempt, value);
     --jobs_;
   });
 }
@@ -119,8 +119,8 @@ void Worker::look(const Job& job) {
       --jobs_;
       return;
     }
-    ledger_.found_done(job.lease.id);
-    insist(Commit{.nonce = random_.next() | 1,
+    ledger.found_done(job.lease.id);
+    insist(Commit{.nonce = random.next() | 1,
                   .writes = {Finish{.queue = job.queue, .leases = {job.lease}}}},
            [this](const Answer& /*answer*/) { --jobs_; });
   });
@@ -130,7 +130,7 @@ void Worker::look(const Job& job) {
 
 void Counter::count() {
   if (retired()) return;
-  const std::string key = fmt::format("c{}", random_.below(2));
+  const std::string key = fmt::format("c{}", random.below(2));
   insist(Get{.table = kCounters, .keys = {key}},
          [this, key](const Answer& answer) { increment(key, std::get<Rows>(answer).rows.at(0)); });
 }
@@ -138,12 +138,12 @@ void Counter::count() {
 void Counter::increment(const std::string& key, const Row& row) {
   const std::string name = next_name();
   const std::string value = row.value + name + ";";
-  ledger_.increment_tried(name);
-  const Commit commit{.nonce = random_.next() | 1,
+  ledger.increment_tried(name);
+  const Commit commit{.nonce = random.next() | 1,
                       .writes = {Put{kCounters, key, value, row.version}}};
   insist(commit, [this, key, value](const Answer& answer) {
     if (std::holds_alternative<Committed>(answer)) {
-      ledger_.increment_acknowledged(key, value);
+      ledger.increment_acknowledged(key, value);
     } else {
       EXPECT_EQ(code_of(answer), Code::conflict);
     }
@@ -158,18 +158,18 @@ void Reader::read() {
   const auto again = [this](const Answer& /*answer*/) {
     later(some(20, 1'000), [this] { read(); });
   };
-  const uint64_t what = random_.below(6);
+  const uint64_t what = random.below(6);
   if (what == 0) return insist(AskInfo{}, again);
   if (what == 1) return insist(AskDepth{"q0"}, again);
   if (what < 4) return read_counter();
-  expected_ = ledger_.done();
+  expected_ = ledger.done();
   seen_.clear();
   scan("");
 }
 
 void Reader::read_counter() {
-  const std::string key = fmt::format("c{}", random_.below(2));
-  const std::string least = ledger_.counter(key);
+  const std::string key = fmt::format("c{}", random.below(2));
+  const std::string least = ledger.counter(key);
   insist(Get{.table = kCounters, .keys = {key}}, [this, key, least](const Answer& answer) {
     const std::string& value = std::get<Rows>(answer).rows.at(0).value;
     EXPECT_TRUE(value.starts_with(least)) << key << " was " << least << " and is " << value;
@@ -197,11 +197,11 @@ void Reader::scan(const std::string& after) {
 void Archivist::archive() {
   if (retired()) return;
   const std::string name = "b" + next_name();
-  upload(name, std::string(random_.below(300), static_cast<char>('a' + random_.below(26))) + name);
+  upload(name, std::string(random.below(300), static_cast<char>('a' + random.below(26))) + name);
 }
 
 void Archivist::upload(const std::string& name, const std::string& bytes) {
-  const uint64_t number = random_.next();
+  const uint64_t number = random.next();
   insist(BlobPart{.upload = number, .offset = 0, .bytes = bytes},
          [this, name, bytes, number](const Answer& /*part*/) {
            insist(BlobEnd{.upload = number, .name = name, .size = bytes.size()},
@@ -214,15 +214,15 @@ void Archivist::upload(const std::string& name, const std::string& bytes) {
 }
 
 void Archivist::read_back(const std::string& name, const std::string& bytes) {
-  ledger_.blob_acknowledged(name, bytes);
+  ledger.blob_acknowledged(name, bytes);
   insist(BlobGet{.name = name, .offset = 0, .max = 1'000}, [this, name, bytes](const Answer& got) {
     const auto* found = std::get_if<Bytes>(&got);
     EXPECT_TRUE(found != nullptr && found->bytes == bytes) << "blob " << name << " is not there";
     const auto again = [this](const Answer& /*answer*/) {
       later(some(100, 2'000), [this] { archive(); });
     };
-    if (!random_.percent(30)) return again(got);
-    ledger_.blob_forgotten(name);
+    if (!random.percent(30)) return again(got);
+    ledger.blob_forgotten(name);
     insist(BlobErase{name}, again);
   });
 }

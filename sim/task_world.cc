@@ -323,22 +323,20 @@ void TaskWorld::post(Request request, std::function<void(Answer&&)> then) {
     events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
     return;
   }
-  events_.after(
-      some(), [this, request = std::move(request), then = std::move(then), deaf, twice, some] {
-        const auto answer_later = [this, then, deaf, some](Answer&& answer) {
-          if (deaf) {
-            events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
-            return;
-          }
-          events_.after(some(), [then, answer = std::move(answer)] { then(Answer(answer)); });
-        };
-        const auto* wait = std::get_if<Pull>(&request);
-        if (wait != nullptr && wait->wait > Millis(0)) {
-          return pull(*wait, events_.now() + wait->wait, answer_later);
-        }
-        if (twice) apply(request);
-        answer_later(apply(request));
-      });
+  events_.after(some(),
+                [this, request = std::move(request), then = std::move(then), deaf, twice, some] {
+                  const auto answer_later = [this, then, deaf, some](Answer&& answer) {
+                    if (deaf) answer = Error{Code::unavailable, "lost"};
+                    events_.after(deaf ? kLostAfter : some(),
+                                  [then, answer = std::move(answer)] { then(Answer(answer)); });
+                  };
+                  const auto* wait = std::get_if<Pull>(&request);
+                  if (wait != nullptr && wait->wait > Millis(0)) {
+                    return pull(*wait, events_.now() + wait->wait, answer_later);
+                  }
+                  if (twice) apply(request);
+                  answer_later(apply(request));
+                });
 }
 
 void TaskWorld::pull(const Pull& request, Instant until, std::function<void(Answer&&)> then) {

@@ -33,13 +33,13 @@ class TestJobs : public ::testing::Test {
   static int64_t now_us() { return 1'000'000'000; }
 
   void submit_job(const std::string& id, const model::Spec& spec) {
-    const auto submitted = submit(*store_, spec, {.id = id});
+    const auto submitted = submit(*store, spec, {.id = id});
     ASSERT_TRUE(submitted.ok()) << submitted.error().what;
   }
   void submit_job(const std::string& id, uint64_t tasks) { submit_job(id, spec_of(tasks)); }
 
   void put(std::string_view table, const std::string& key, const std::string& value) {
-    ASSERT_TRUE(store_->table().put(table, {key, value, kAnyVersion}).ok());
+    ASSERT_TRUE(store->table().put(table, {key, value, kAnyVersion}).ok());
   }
 
   void end_job(const std::string& id, model::End::Kind kind, uint64_t ok, uint64_t failed) {
@@ -91,7 +91,7 @@ class TestJobs : public ::testing::Test {
   void climb(const std::string& id, uint64_t tasks, uint64_t number, Counts counts) {
     for (uint32_t level = 1; level <= root_level(tasks); ++level) {
       const std::string key = node_key(id, level, parent_of(number));
-      model::Node node = read_record<model::Node>(store_->table(), kNodes, key).value().record;
+      model::Node node = read_record<model::Node>(store->table(), kNodes, key).value().record;
       add_child(node, child_of(number), counts);
       put(kNodes, key, node.SerializeAsString());
       number = parent_of(number);
@@ -101,20 +101,20 @@ class TestJobs : public ::testing::Test {
   }
 
   std::vector<model::Range> queued(const std::string& id) {
-    const std::string queue = read_job(store_->table(), id).value().record.queue();
+    const std::string queue = read_job(store->table(), id).value().record.queue();
     std::vector<model::Range> ranges;
-    const auto pulled = store_->queue().pull(queue, 100, Millis(1000), Millis(0));
+    const auto pulled = store->queue().pull(queue, 100, Millis(1000), Millis(0));
     for (const dunlin::Delivery& delivery : pulled.value()) {
       model::Range range;
       EXPECT_TRUE(range.ParseFromString(delivery.body));
       if (range.job() == id) ranges.push_back(range);
     }
-    clock_.advance(Millis(2000));  // The leases end.
+    clock.advance(Millis(2000));  // The leases end.
     return ranges;
   }
 
-  SimClock clock_;
-  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  SimClock clock;
+  std::unique_ptr<CallStore> store = memory_store(clock);
 };
 
 }  // namespace dunlin

@@ -98,7 +98,7 @@ std::strong_ordering compare(const Decimal& a, const Decimal& b) {
 std::optional<Decimal> add(const Decimal& a, const Decimal& b) {
   if (a.digits.empty()) return b;
   if (b.digits.empty()) return a;
-  const bool a_larger = compare_sizes(a, b) >= 0;
+  const bool a_larger = std::is_gteq(compare_sizes(a, b));
   const Decimal& large = a_larger ? a : b;
   const Decimal& small = a_larger ? b : a;
   Columns columns = align(large, small);

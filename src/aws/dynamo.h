@@ -29,7 +29,7 @@ struct DynamoTable {
   std::string store;  // Its name in our store.
   KeyAttribute hash;
   std::optional<KeyAttribute> range;
-  json description;
+  json description = json::value_t::null;
   uint64_t version = 0;  // 0: there is none.
 };
 
@@ -81,9 +81,9 @@ Result<ItemWrite> plan_write(ItemWrite::Kind kind, const DynamoTable& table, con
 
 // What the write does to the row that was found.
 struct Decision {
-  bool allowed = true;  // The condition holds.
-  json before;          // Null if there was no item.
-  json after;           // Null if there will be none.
+  bool allowed = true;                // The condition holds.
+  json before = json::value_t::null;  // Null if there was no item.
+  json after;                         // Null if there will be none.
   Write write;
 };
 Result<Decision> decide(const ItemWrite& write, const Row& row);

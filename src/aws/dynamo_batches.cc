@@ -218,6 +218,15 @@ void ask_rows(Call& call, TransactionState& state, const std::function<void()>& 
   }
 }
 
+// Why a write cancels its transaction, or that it does not.
+json reason_of(const Result<Decision>& made, bool shows_item) {
+  if (!made.ok()) return {{"Code", "ValidationError"}, {"Message", made.error().what}};
+  if (made.value().allowed) return {{"Code", "None"}};
+  json reason = {{"Code", "ConditionalCheckFailed"}, {"Message", "The conditional request failed"}};
+  if (shows_item && !made.value().before.is_null()) reason["Item"] = made.value().before;
+  return reason;
+}
+
 void try_transaction(Call& call, TransactionState& state) {
   ask_rows(call, state, [&call, &state] {
     Commit commit;
@@ -225,17 +234,8 @@ void try_transaction(Call& call, TransactionState& state) {
     bool allowed = true;
     for (size_t i = 0; i < state.writes.size(); ++i) {
       Result<Decision> made = decide(state.writes[i], state.rows[i]);
-      json reason = {{"Code", "None"}};
-      if (!made.ok()) reason = {{"Code", "ValidationError"}, {"Message", made.error().what}};
-      if (made.ok() && !made.value().allowed) {
-        reason = {{"Code", "ConditionalCheckFailed"},
-                  {"Message", "The conditional request failed"}};
-        if (state.shows_item[i] && !made.value().before.is_null()) {
-          reason["Item"] = made.value().before;
-        }
-      }
       allowed = allowed && made.ok() && made.value().allowed;
-      reasons.push_back(std::move(reason));
+      reasons.push_back(reason_of(made, state.shows_item[i]));
       if (allowed) commit.writes.push_back(made.value().write);
     }
     if (!allowed) return cancel(call, reasons);
@@ -305,6 +305,14 @@ void read_twice(Call& call, TransactionState& state, const std::vector<uint64_t>
   });
 }
 
+Result<json> response_of(const Row& row, const std::optional<std::vector<Path>>& paths) {
+  json response = json::object();
+  if (row.version == 0) return response;
+  const json item = TRY(item_of(row));
+  response["Item"] = paths ? project(item, *paths) : item;
+  return response;
+}
+
 void transact_get(Call& call, const json& in) {
   const json items = list_or_empty(in, "TransactItems");
   std::set<std::string> names;
@@ -333,13 +341,9 @@ void transact_get(Call& call, const json& in) {
     read_twice(call, state, {}, [&call, &state, projections] {
       json responses = json::array();
       for (size_t i = 0; i < state.rows.size(); ++i) {
-        json response = json::object();
-        if (state.rows[i].version != 0) {
-          const Result<json> item = item_of(state.rows[i]);
-          if (!item.ok()) return dynamo_fail(call, item.error());
-          response["Item"] = projections[i] ? project(item.value(), *projections[i]) : item.value();
-        }
-        responses.push_back(std::move(response));
+        const Result<json> response = response_of(state.rows[i], projections[i]);
+        if (!response.ok()) return dynamo_fail(call, response.error());
+        responses.push_back(response.value());
       }
       call.reply(json_reply(200, {{"Responses", responses}}));
     });

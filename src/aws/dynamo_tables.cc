@@ -117,11 +117,11 @@ void erase_rows(Call& call, const DynamoTable& table) {
     if (!rows) return;
     Commit commit;
     for (const Row& row : rows->rows) {
-      commit.writes.push_back(Erase{table.store, row.key, kAnyVersion});
+      commit.writes.emplace_back(Erase{table.store, row.key, kAnyVersion});
     }
     const bool last = rows->rows.empty();
     if (last) {
-      commit.writes.push_back(Erase{std::string(kDynamoTable), table.name, kAnyVersion});
+      commit.writes.emplace_back(Erase{std::string(kDynamoTable), table.name, kAnyVersion});
     }
     call.ask(std::move(commit), [&call, table, last](Answer&& done) {
       if (!dynamo_expect<Committed>(call, done)) return;

@@ -19,13 +19,13 @@ bool compares(Comparison comparison, const json& a, const json& b) {
   if (!ordered) return false;
   switch (comparison) {
     case Comparison::less:
-      return *ordered < 0;
+      return std::is_lt(*ordered);
     case Comparison::less_equal:
-      return *ordered <= 0;
+      return std::is_lteq(*ordered);
     case Comparison::greater:
-      return *ordered > 0;
+      return std::is_gt(*ordered);
     default:
-      return *ordered >= 0;
+      return std::is_gteq(*ordered);
   }
 }
 

@@ -21,9 +21,9 @@ using Path = std::vector<PathStep>;
 struct Operand {
   enum class Kind { path, value, size, if_not_exists, list_append, plus, minus };
   Kind kind = Kind::value;
-  Path path;                  // Of path, size and if_not_exists.
-  json value;                 // {"S": "..."}
-  std::vector<Operand> args;  // One of if_not_exists, two of list_append, plus and minus.
+  Path path;                         // Of path, size and if_not_exists.
+  json value = json::value_t::null;  // {"S": "..."}
+  std::vector<Operand> args;         // One of if_not_exists, two of list_append, plus and minus.
 };
 
 enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };

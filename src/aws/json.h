@@ -12,7 +12,7 @@
 
 namespace dunlin::aws {
 
-using json = nlohmann::json;
+using nlohmann::json;
 
 // Nothing if it is no object, or nested too deep.
 std::optional<json> parse_object(std::string_view text);

@@ -26,7 +26,7 @@ Commit move_of(const Row& row) {
   Commit commit{0, {Erase{std::string(kLaterTable), row.key, row.version}}};
   Message message = {row.key.substr(row.key.find(kPartEnd) + 1), text_or(value, "body", "")};
   const std::string queue = text_or(value, "queue", "");
-  if (!queue.empty()) commit.writes.push_back(Push{queue, {std::move(message)}});
+  if (!queue.empty()) commit.writes.emplace_back(Push{queue, {std::move(message)}});
   return commit;
 }
 

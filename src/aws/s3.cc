@@ -100,11 +100,12 @@ void try_put_row(Call& call, const RowState& state, int tries) {
       return s3_fail(call, 400, "InvalidRequest",
                      "the object has more parts or metadata than this hub takes: use larger parts");
     }
-    commit.writes.push_back(Put{bucket_table(state.target.bucket), sortable_bytes(state.target.key),
-                                std::move(value), before.version});
-    for (const Piece& piece : before.pieces) commit.writes.push_back(loosen(piece.blob));
+    commit.writes.emplace_back(Put{bucket_table(state.target.bucket),
+                                   sortable_bytes(state.target.key), std::move(value),
+                                   before.version});
+    for (const Piece& piece : before.pieces) commit.writes.emplace_back(loosen(piece.blob));
     if (state.ownership == Ownership::own) {
-      for (const Piece& piece : state.object.pieces) commit.writes.push_back(fasten(piece.blob));
+      for (const Piece& piece : state.object.pieces) commit.writes.emplace_back(fasten(piece.blob));
     }
     call.ask(std::move(commit), [=, &call, old = blobs_of(before)](Answer&& answer) {
       const auto* error = std::get_if<Error>(&answer);

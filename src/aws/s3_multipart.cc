@@ -37,7 +37,7 @@ std::optional<uint64_t> part_number(std::string_view text) {
 struct Upload {
   std::string id;
   std::string key;  // Of its row.
-  json headers;
+  json headers = json::value_t::null;
   uint64_t version = 0;
 };
 
@@ -112,9 +112,9 @@ void with_parts(Call& call, const S3Target& target, std::function<void(PartsStat
 
 std::vector<Write> erasures(const PartsState& state) {
   std::vector<Write> writes;
-  writes.push_back(Erase{std::string(kUploadsTable), state.upload.key, state.upload.version});
+  writes.emplace_back(Erase{std::string(kUploadsTable), state.upload.key, state.upload.version});
   for (const StoredPart& part : state.parts) {
-    writes.push_back(Erase{std::string(kUploadsTable), part.row, kAnyVersion});
+    writes.emplace_back(Erase{std::string(kUploadsTable), part.row, kAnyVersion});
   }
   return writes;
 }
@@ -149,7 +149,7 @@ void put_part_row(Call& call, const std::string& key, const std::string& value,
     const Row before = rows->rows.at(0);
     const std::string old = part_of(before).piece.blob;
     Commit commit{0, {Put{std::string(kUploadsTable), key, value, before.version}, fasten(blob)}};
-    if (!old.empty()) commit.writes.push_back(loosen(old));
+    if (!old.empty()) commit.writes.emplace_back(loosen(old));
     call.ask(std::move(commit), [=, &call](Answer&& done) {
       const auto* error = std::get_if<Error>(&done);
       if (error && error->code == Code::conflict) {
@@ -240,7 +240,7 @@ void complete(Call& call, const S3Target& target, std::string_view body) {
           std::ranges::find(object->pieces, part.piece.blob, &Piece::blob) != object->pieces.end();
       if (used) continue;
       unused.push_back(part.piece.blob);
-      writes.push_back(loosen(part.piece.blob));
+      writes.emplace_back(loosen(part.piece.blob));
     }
     put_object_row(call, state.target, *object, Ownership::shared, std::move(writes),
                    [&call, &state, unused, etag = object->etag] {
@@ -261,7 +261,7 @@ void abort(Call& call, const S3Target& target) {
     Commit commit{0, erasures(state)};
     std::vector<std::string> blobs;
     for (const StoredPart& part : state.parts) {
-      commit.writes.push_back(loosen(part.piece.blob));
+      commit.writes.emplace_back(loosen(part.piece.blob));
       blobs.push_back(part.piece.blob);
     }
     call.ask(std::move(commit), [&call, blobs](Answer&& answer) {

@@ -46,7 +46,7 @@ void remove(Call& call, const S3Target& target) {
       call.must_end();
       Commit commit{
           0, {Erase{bucket_table(target.bucket), sortable_bytes(target.key), object.version}}};
-      for (const Piece& piece : object.pieces) commit.writes.push_back(loosen(piece.blob));
+      for (const Piece& piece : object.pieces) commit.writes.emplace_back(loosen(piece.blob));
       call.ask(std::move(commit),
                [&call, target, reply, blobs = blobs_of(object)](Answer&& answer) {
                  const auto* error = std::get_if<Error>(&answer);
@@ -96,8 +96,8 @@ void delete_some(Call& call, DeleteState& state) {
       if (seen > 0 && commit.writes.size() + its.size() + 1 > kBatchMax) break;
       ++seen;
       if (row.version == 0) continue;
-      commit.writes.push_back(Erase{state.table, row.key, row.version});
-      for (const std::string& blob : its) commit.writes.push_back(loosen(blob));
+      commit.writes.emplace_back(Erase{state.table, row.key, row.version});
+      for (const std::string& blob : its) commit.writes.emplace_back(loosen(blob));
       blobs.insert(blobs.end(), its.begin(), its.end());
     }
     call.ask(std::move(commit), [&call, &state, blobs, seen](Answer&& done) {
@@ -171,6 +171,19 @@ void copy_some(Call& call, CopyState& state) {
   });
 }
 
+void begin_copy(Call& call, const S3Object& from, const S3Target& target) {
+  CopyState& state = call.keep(std::make_unique<CopyState>());
+  state.from = from;
+  state.upload = call.fresh_number();
+  state.target = target;
+  state.object = from;
+  state.object.changed_ms = call.wall().time_since_epoch().count();
+  if (call.head().header_or("x-amz-metadata-directive", "COPY") == "REPLACE") {
+    state.object.headers = kept_headers(call.head());
+  }
+  copy_some(call, state);
+}
+
 void copy(Call& call, const S3Target& target, const std::string& source_text) {
   std::string_view text = source_text;
   text = text.substr(0, text.find('?'));
@@ -185,20 +198,8 @@ void copy(Call& call, const S3Target& target, const std::string& source_text) {
   with_bucket(call, source.bucket, [&call, source, target] {
     with_bucket(call, target.bucket, [&call, source, target] {
       with_object(call, source, [&call, source, target](const S3Object& found) {
-        if (found.version == 0) {
-          return s3_fail(call, 404, "NoSuchKey",
-                         fmt::format("there is no object '{}'", source.key));
-        }
-        CopyState& state = call.keep(std::make_unique<CopyState>());
-        state.from = found;
-        state.upload = call.fresh_number();
-        state.target = target;
-        state.object = found;
-        state.object.changed_ms = call.wall().time_since_epoch().count();
-        if (call.head().header_or("x-amz-metadata-directive", "COPY") == "REPLACE") {
-          state.object.headers = kept_headers(call.head());
-        }
-        copy_some(call, state);
+        if (found.version != 0) return begin_copy(call, found, target);
+        s3_fail(call, 404, "NoSuchKey", fmt::format("there is no object '{}'", source.key));
       });
     });
   });

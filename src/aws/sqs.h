@@ -18,8 +18,8 @@ inline constexpr std::string_view kSqsAccount = "000000000000";
 
 struct SqsQueue {
   std::string name;
-  std::string store;  // Its name in our store.
-  json attributes;    // Name to text, as SetQueueAttributes has them.
+  std::string store;                      // Its name in our store.
+  json attributes = json::value_t::null;  // Name to text, as SetQueueAttributes has them.
   int64_t created_ms = 0;
   int64_t changed_ms = 0;
   int64_t born_ms = 0;   // Messages sent before are gone: those of a queue deleted or purged.

@@ -24,7 +24,7 @@ struct Outgoing {
   std::string entry;  // Its id in a batch.
   Message message;
   int64_t due_ms = 0;  // 0: at once.
-  json reply;
+  json reply = json::value_t::null;
   std::optional<Refused> refused;
 };
 

@@ -5,7 +5,7 @@
 namespace dunlin::bench {
 namespace {
 
-model::Reply reply(const std::string& job, uint64_t page, std::vector<uint32_t> offsets) {
+model::Reply reply(const std::string& job, uint64_t page, const std::vector<uint32_t>& offsets) {
   model::Reply reply;
   reply.set_job(job);
   model::Reply::Part& part = *reply.add_parts();

@@ -33,6 +33,7 @@ template <typename Work>
 double share_out(size_t count, size_t threads, const Work& work) {
   std::atomic<size_t> next = 0;
   std::vector<std::jthread> all;
+  all.reserve(threads);
   const double start = seconds_now();
   for (size_t i = 0; i < threads; ++i) {
     all.emplace_back([&] {

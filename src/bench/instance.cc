@@ -83,6 +83,7 @@ Result<InstanceResult> run_stations(std::vector<Station>& stations) {
   std::vector<Result<InstanceResult>> results(stations.size(), InstanceResult());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(stations.size());
     for (size_t i = 0; i < stations.size(); ++i) {
       threads.emplace_back([&, i] { results[i] = run_station(stations[i]); });
     }

@@ -38,7 +38,7 @@ Result<double> through_run(const ProcVerb& verb) {
 }
 
 // Another program that starts one process for each line of a file.
-Result<double> through_program(std::vector<std::string> words, const std::string& lines) {
+Result<double> through_program(const std::vector<std::string>& words, const std::string& lines) {
   const double start = seconds_now();
   Child child = TRY(Child::start(words, {.in = lines, .out = "/dev/null"}));
   const int code = child.wait();

@@ -38,7 +38,7 @@ void Arranger::add(Ended one) {
     arrived_.push_back(std::move(one));
     return;
   }
-  if (one.task < next_ || waiting_.count(one.task) > 0) return;
+  if (one.task < next_ || waiting_.contains(one.task)) return;
   const size_t size = size_of(one);
   if (one.task != next_ && bytes_ + size > bytes_max_) {
     forget(one.task);

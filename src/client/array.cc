@@ -28,7 +28,7 @@ Result<NumberRange> parse_range(std::string_view text) {
   const size_t dash = ends.find('-');
   range.first = TRY(parse_number("the first number of the array", ends.substr(0, dash)));
   range.last = range.first;
-  if (dash != ends.npos) {
+  if (dash != std::string_view::npos) {
     range.last = TRY(parse_number("the last number of the array", ends.substr(dash + 1)));
   }
   if (ends.size() < text.size()) {
@@ -56,7 +56,7 @@ Error too_many(std::string_view text, uint64_t count, uint64_t max, std::string_
 
 Result<NumberList> parse_array(std::string_view text) {
   NumberList numbers;
-  if (text.find(',') == text.npos) {
+  if (text.find(',') == std::string_view::npos) {
     const NumberRange range = TRY(parse_range(text));
     numbers.first = static_cast<int64_t>(range.first);
     numbers.step = static_cast<int64_t>(range.step);
@@ -74,7 +74,7 @@ Result<NumberList> parse_array(std::string_view text) {
     for (uint64_t i = 0; i < range.count(); ++i) {
       numbers.listed.push_back(static_cast<int64_t>(range.first + i * range.step));
     }
-    if (comma == rest.npos) return numbers;
+    if (comma == std::string_view::npos) return numbers;
     rest.remove_prefix(comma + 1);
   }
 }

@@ -23,6 +23,7 @@ Result<std::deque<Listed>> read_window(Table& table, std::string after, const st
     if (rows.empty()) return found;
     after = rows.back().key;
     std::vector<std::string> ids;
+    ids.reserve(rows.size());
     for (const Row& row : rows) ids.push_back(row.key);
     std::vector<Standing> standings = TRY(read_standings(table, ids));
     for (size_t i = 0; i < rows.size(); ++i) {

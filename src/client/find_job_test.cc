@@ -11,26 +11,27 @@ class FindJob : public TestJobs {
  protected:
   // Submitted at `age` before now.
   std::string submit_old(std::chrono::hours age, const std::string& name) {
-    const std::string id = make_job_id(random_, kNow - age);
+    std::string id = make_job_id(random, kNow - age);
     model::Spec spec = spec_of(1);
     spec.set_name(name);
     submit_job(id, spec);
     return id;
   }
   std::string found(const std::string& text) {
-    const auto job = find_job(store_->table(), text, kNow);
+    const auto job = find_job(store->table(), text, kNow);
     return job.ok() ? job.value().id() : job.error().what;
   }
   std::vector<std::string> newest(size_t max) {
     std::vector<std::string> ids;
     const auto jobs =
-        newest_jobs(store_->table(), kNow, max, [](const Listed&) { return true; }).value();
+        newest_jobs(store->table(), kNow, max, [](const Listed&) { return true; }).value();
+    ids.reserve(jobs.size());
     for (const Listed& one : jobs) ids.push_back(one.job.id());
     return ids;
   }
 
   static constexpr WallTime kNow{std::chrono::hours(500'000)};
-  Random random_{7};
+  Random random{7};
 };
 
 TEST_F(FindJob, TheNewestComeFirstHoweverOldTheyAre) {

@@ -37,7 +37,7 @@ Result<Halt> parse_halt(std::string_view text) {
   if (full == "never") return halt;
   std::string_view amount = full;
   halt.when = When::soon;
-  if (const size_t comma = full.find(','); comma != full.npos) {
+  if (const size_t comma = full.find(','); comma != std::string_view::npos) {
     const std::string_view when = full.substr(0, comma);
     const std::string_view rest = full.substr(comma + 1);
     const std::string_view what = rest.substr(0, rest.find('='));

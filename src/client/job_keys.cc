@@ -28,7 +28,7 @@ Error unexpected() { return {Code::invalid, ""}; }
 
 Result<std::string> text_of(const toml::node& value) {
   const auto text = value.value_exact<std::string>();
-  if (!text || text->empty() || text->find('\0') != text->npos) return unexpected();
+  if (!text || text->empty() || text->find('\0') != std::string::npos) return unexpected();
   return *text;
 }
 
@@ -52,7 +52,7 @@ Result<std::string> word_of(const toml::node& value) {
   if (const auto number = value.value_exact<int64_t>()) return std::to_string(*number);
   if (const auto number = value.value_exact<double>()) return fmt::format("{}", *number);
   const auto text = value.value_exact<std::string>();
-  if (!text || text->find('\0') != text->npos) return unexpected();
+  if (!text || text->find('\0') != std::string::npos) return unexpected();
   return *text;
 }
 
@@ -84,7 +84,7 @@ Result<void> set_name(const toml::node& value, JobDraft& draft) {
 
 Result<void> set_command(const toml::node& value, JobDraft& draft) {
   draft.job.spec.mutable_command()->set_line(TRY(text_of(value)));
-  draft.command_keys.push_back("command");
+  draft.command_keys.emplace_back("command");
   return {};
 }
 
@@ -92,38 +92,38 @@ Result<void> set_argv(const toml::node& value, JobDraft& draft) {
   const auto words = TRY(words_of(value));
   if (words.empty() || words[0].empty()) return unexpected();
   for (const std::string& word : words) draft.job.spec.mutable_command()->add_argv(word);
-  draft.command_keys.push_back("argv");
+  draft.command_keys.emplace_back("argv");
   return {};
 }
 
 Result<void> set_array(const toml::node& value, JobDraft& draft) {
   draft.options.array = TRY(text_of(value));
-  draft.input_keys.push_back("array");
+  draft.input_keys.emplace_back("array");
   return {};
 }
 
 Result<void> set_values(const toml::node& value, JobDraft& draft) {
   draft.sources.push_back({TRY(words_of(value)), "", false});
-  draft.input_keys.push_back("values");
+  draft.input_keys.emplace_back("values");
   return {};
 }
 
 Result<void> set_lines(const toml::node& value, JobDraft& draft) {
   draft.sources.push_back({{}, TRY(path_of(value, draft)), false});
-  draft.input_keys.push_back("lines");
+  draft.input_keys.emplace_back("lines");
   return {};
 }
 
 Result<void> set_csv(const toml::node& value, JobDraft& draft) {
   draft.sources.push_back({{}, TRY(path_of(value, draft)), false});
   draft.options.csv = draft.options.header = true;
-  draft.input_keys.push_back("csv");
+  draft.input_keys.emplace_back("csv");
   return {};
 }
 
 Result<void> set_json(const toml::node& value, JobDraft& draft) {
   draft.options.json_lines = TRY(path_of(value, draft));
-  draft.input_keys.push_back("json");
+  draft.input_keys.emplace_back("json");
   return {};
 }
 
@@ -136,7 +136,7 @@ Result<void> set_env(const toml::node& value, JobDraft& draft) {
   const toml::table* const table = value.as_table();
   if (table == nullptr) return unexpected();
   for (const auto& [name, text] : *table) {
-    if (name.str().empty() || name.str().find('=') != std::string_view::npos) return unexpected();
+    if (name.str().empty() || name.str().find('=') != std::string::npos) return unexpected();
     model::Variable* const variable = draft.job.spec.add_env();
     variable->set_name(std::string(name.str()));
     variable->set_value(TRY(word_of(text)));

@@ -12,12 +12,12 @@ namespace {
 
 class JobVerbs : public TestJobs {
  protected:
-  JobVerbs() { clock_.advance(Millis(now_us() / 1000 + 1000)); }
+  JobVerbs() { clock.advance(Millis(now_us() / 1000 + 1000)); }
 
   template <typename Verb>
   std::string say(const Verb& verb, Form form = Form::plain, int code = kExitDone) {
     ::testing::internal::CaptureStdout();
-    const Result<int> ran = run(verb, VerbEnv{*store_, clock_, form, "dunlin://hub:1"});
+    const Result<int> ran = run(verb, VerbEnv{*store, clock, form, "dunlin://hub:1"});
     std::string out = ::testing::internal::GetCapturedStdout();
     EXPECT_EQ(ran.ok() ? ran.value() : exit_code(ran.error().code), code)
         << out << (ran.ok() ? "" : ran.error().what);
@@ -34,7 +34,7 @@ class JobVerbs : public TestJobs {
     worker.set_slots(4);
     worker.set_busy(busy);
     for (const std::string& tag : tags) worker.add_tags(tag);
-    worker.set_seen_ms((clock_.wall() - age).time_since_epoch().count());
+    worker.set_seen_ms((clock.wall() - age).time_since_epoch().count());
     put(kWorkers, id, worker.SerializeAsString());
   }
 };

@@ -27,6 +27,7 @@ constexpr Millis kReleaseEvery = Millis(5000);
 Result<std::vector<model::Job>> find_jobs(const std::vector<std::string>& names,
                                           const VerbEnv& env) {
   std::vector<model::Job> jobs;
+  jobs.reserve(names.size());
   for (const std::string& name : names) {
     jobs.push_back(TRY(find_job(env.store.table(), name, env.clock.wall())));
   }
@@ -64,11 +65,10 @@ Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
     if (release) released = env.clock.now();
     std::vector<std::string> still;
     for (size_t i = 0; i < open.size(); ++i) {
-      if (has_ended(standings[i].state)) {
-        TRY(print_end(open[i], standings[i], env.form));
-        all_well = all_well && standings[i].state == JobState::done;
-        continue;
-      }
+      const bool ended = has_ended(standings[i].state);
+      if (ended) TRY(print_end(open[i], standings[i], env.form));
+      all_well = all_well && (!ended || standings[i].state == JobState::done);
+      if (ended) continue;
       still.push_back(open[i]);
       // Should whoever had to start it have died, or a reader's token not allow it, nothing is
       // lost.

@@ -73,6 +73,7 @@ std::string results_name(std::string_view value) {
 std::string results_folder(const std::vector<std::string>& names,
                            const std::vector<std::string>& values) {
   std::vector<std::string> heads;
+  heads.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     heads.push_back(i < names.size() ? names[i] : std::to_string(i + 1));
   }
@@ -97,7 +98,7 @@ std::string Tagger::feed(std::string_view piece) {
   while (!piece.empty()) {
     if (at_start_) out += tag_;
     const size_t end = piece.find('\n');
-    at_start_ = end != piece.npos;
+    at_start_ = end != std::string_view::npos;
     const std::string_view line = piece.substr(0, at_start_ ? end + 1 : piece.size());
     out += line;
     piece.remove_prefix(line.size());

@@ -87,7 +87,7 @@ std::string human_time(double seconds) {
   if (!(seconds > 0)) return "0s";
   if (seconds < 0.0995) return fmt::format("{:.2g}ms", seconds * 1000);
   if (seconds < 10) return fmt::format("{:.2g}s", seconds);
-  const auto whole = static_cast<uint64_t>(std::min(seconds, kMax) + 0.5);
+  const auto whole = static_cast<uint64_t>(std::llround(std::min(seconds, kMax)));
   if (whole < 60) return fmt::format("{}s", whole);
   if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
   if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);

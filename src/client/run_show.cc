@@ -119,7 +119,7 @@ Result<void> RunShow::show(const Ended& ended, FileStore& store) {
 }
 
 Result<void> RunShow::copy_output(const Ended& ended, FileStore& store, std::string_view which,
-                                  std::FILE* to, const std::string& tag) {
+                                  std::FILE* to, const std::string& tag) const {
   const model::Output& output = which == "out" ? ended.outcome.out() : ended.outcome.err();
   Tagger tagger(tag);
   const TakeBytes write = [&](std::string_view part) -> Result<void> {

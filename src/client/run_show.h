@@ -40,7 +40,7 @@ class RunShow {
   Result<void> write_joblog(const Ended& ended, const std::string& command);
   Result<void> write_results(const Ended& ended, FileStore& store);
   Result<void> copy_output(const Ended& ended, FileStore& store, std::string_view which,
-                           std::FILE* to, const std::string& tag);
+                           std::FILE* to, const std::string& tag) const;
   Result<std::string> command_of(uint64_t task) const;
   void clear_bar();
 

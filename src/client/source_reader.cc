@@ -76,7 +76,7 @@ class SourceReader {
   static Result<void> feed(Splitter& splitter, const std::string& file) {
     Result<void> refused;
     const auto take = [&](std::string_view piece) { return refused = splitter.feed(piece); };
-    const Result<void> read = read_pieces(file, take);
+    Result<void> read = read_pieces(file, take);
     if (read.ok()) refused = splitter.finish();
     if (!refused.ok() && refused.error().what.rfind(shown_name(file), 0) != 0) {
       return Error{refused.error().code,
@@ -91,7 +91,7 @@ class SourceReader {
   Result<void> take_row(const std::vector<std::string>& fields, const Origin& origin) {
     std::string value;
     for (const std::string& field : fields) {
-      if (field.find(kColumnEnd) != field.npos) {
+      if (field.find(kColumnEnd) != std::string_view::npos) {
         return invalid(
             fmt::format("{} has the control character 0x1f in a field: remove it", origin.shown()));
       }
@@ -106,7 +106,7 @@ class SourceReader {
   }
 
   Result<void> take(const std::string& value, const Origin& origin) {
-    if (value.find('\0') != value.npos) {
+    if (value.find('\0') != std::string_view::npos) {
       return invalid(
           fmt::format("{} has a NUL byte, which no command can get: use --null if NUL "
                       "bytes separate the values",
@@ -116,7 +116,7 @@ class SourceReader {
     if (header_due_) return take_header(value, origin);
     if (!options_.json_lines.empty()) return take_object(value, origin);
     if (options_.max_args <= 1) return add(value, origin);
-    if (value.find(kColumnEnd) != value.npos) {
+    if (value.find(kColumnEnd) != std::string_view::npos) {
       return invalid(
           fmt::format("{} has the control character 0x1f: remove it, or leave out "
                       "--max-args",
@@ -146,7 +146,7 @@ class SourceReader {
   }
 
   Result<void> take_object(const std::string& value, const Origin& origin) {
-    if (value.find_first_not_of(" \t\r") == value.npos) return {};
+    if (value.find_first_not_of(" \t\r") == std::string_view::npos) return {};
     const auto object = parse_task_object(value);
     if (!object.ok()) {
       return invalid(fmt::format("{}: {}", origin.shown(), object.error().what));

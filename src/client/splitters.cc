@@ -21,7 +21,8 @@ Result<void> LineSplitter::hand_out() {
 }
 
 Result<void> LineSplitter::feed(std::string_view bytes) {
-  for (size_t end = 0; (end = bytes.find(end_)) != bytes.npos; bytes.remove_prefix(end + 1)) {
+  for (size_t end = 0; (end = bytes.find(end_)) != std::string_view::npos;
+       bytes.remove_prefix(end + 1)) {
     TRY(keep(bytes.substr(0, end)));
     TRY(hand_out());
   }

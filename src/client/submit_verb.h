@@ -36,8 +36,8 @@ struct SubmitVerb {
   uint32_t priority = kPriorityDefault;
   std::vector<std::string> tags = {};
   uint32_t cpus = 0;
-  std::string mem = {};
   uint32_t gpus = 0;
+  std::string mem = {};
   std::vector<std::string> env = {};  // NAME=VALUE, or NAME to copy ours.
   std::string cwd = {};
   std::string stdin_file = {};
@@ -48,17 +48,16 @@ struct SubmitVerb {
   std::string cleanup = {};
   bool at_most_once = false;
   bool relaxed = false;
+  bool wait = false;
+  bool dry_run = false;
   std::vector<std::string> after = {};
   std::string output_max = {};
 
-  std::string iterations = {};
   uint32_t partitions = 0;
   uint32_t partitions_max = 0;
+  std::string iterations = {};
   std::string span = {};
   std::string finish_by = {};
-
-  bool wait = false;
-  bool dry_run = false;
 };
 
 // The spec that the options make, but for the command and its inputs, and what needs the store.

@@ -17,25 +17,25 @@ class SubmitVerbTest : public TestJobs {
  protected:
   std::string say(const SubmitVerb& verb, Form form = Form::quiet, int code = kExitDone) {
     ::testing::internal::CaptureStdout();
-    const Result<int> ran = run(verb, VerbEnv{*store_, clock_, form, ""});
+    const Result<int> ran = run(verb, VerbEnv{*store, clock, form, ""});
     std::string out = ::testing::internal::GetCapturedStdout();
     EXPECT_EQ(ran.ok() ? ran.value() : exit_code(ran.error().code), code)
         << (ran.ok() ? "" : ran.error().what);
     return ran.ok() ? out : ran.error().what;
   }
   model::Job only_job() {
-    const auto rows = store_->table().scan(kJobs, "", "", 10).value();
+    const auto rows = store->table().scan(kJobs, "", "", 10).value();
     EXPECT_EQ(rows.size(), 1);
     return parse_row<model::Job>(kJobs, rows.at(0)).value().record;
   }
   std::string file(const std::string& name, const std::string& text) {
-    const std::string path = folder_.path() + "/" + name;
+    std::string path = folder.path() + "/" + name;
     auto opened = posix_disk().create(path).value();
     EXPECT_TRUE(opened->write(0, text).ok());
     return path;
   }
 
-  TempFolder folder_;
+  TempFolder folder;
 };
 
 TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {
@@ -73,7 +73,7 @@ TEST_F(SubmitVerbTest, ManyLinesGoIntoABlob) {
   EXPECT_EQ(job.spec().tasks(), 3000);
   const std::string name = job.spec().inputs().sources(0).blob();
   EXPECT_TRUE(name.starts_with("jobs/" + job.id() + "/input/")) << name;
-  EXPECT_FALSE(store_->blobs().get(name, 0, 10).value().empty());
+  EXPECT_FALSE(store->blobs().get(name, 0, 10).value().empty());
 }
 
 TEST_F(SubmitVerbTest, AKeyFindsTheJobAgain) {
@@ -94,7 +94,7 @@ TEST_F(SubmitVerbTest, ALargeStandardInputIsABlob) {
   const std::string large(100'000, 'x');
   say({.words = {"cat"}, .stdin_file = file("large", large)});
   const std::string name = only_job().spec().stdin_blob();
-  EXPECT_EQ(store_->blobs().get(name, 0, 200'000).value(), large);
+  EXPECT_EQ(store->blobs().get(name, 0, 200'000).value(), large);
 }
 
 TEST_F(SubmitVerbTest, NothingIsSubmittedOfWhatIsWrong) {
@@ -107,7 +107,7 @@ TEST_F(SubmitVerbTest, NothingIsSubmittedOfWhatIsWrong) {
     say(verb, Form::quiet, kExitUsage);
   }
   say({.words = {"a"}, .after = {"nobody"}}, Form::quiet, kExitNotFound);
-  EXPECT_TRUE(store_->table().scan(kJobs, "", "", 1).value().empty());
+  EXPECT_TRUE(store->table().scan(kJobs, "", "", 1).value().empty());
 }
 
 TEST_F(SubmitVerbTest, JobsOfAFileComeAfterEachOther) {
@@ -120,9 +120,9 @@ TEST_F(SubmitVerbTest, JobsOfAFileComeAfterEachOther) {
   const auto two = nlohmann::json::parse(out.substr(line + 1));
   EXPECT_EQ(one["tasks"], 5);
   EXPECT_LT(one["job"].get<std::string>(), two["job"].get<std::string>());
-  const auto job = read_job(store_->table(), two["job"]).value().record;
+  const auto job = read_job(store->table(), two["job"]).value().record;
   EXPECT_EQ(job.spec().after(0), one["job"].get<std::string>());
-  EXPECT_EQ(get_row(store_->table(), kWaits, job.id()).value().version != 0, true);
+  EXPECT_EQ(get_row(store->table(), kWaits, job.id()).value().version != 0, true);
 }
 
 TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
@@ -133,7 +133,7 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
   reply.set_job("j");
   *reply.add_parts()->mutable_outcomes()->add_outcomes() = outcome(1, model::STATE_OK);
   ASSERT_TRUE(
-      store_->queue().push("reply.j", std::vector<Message>{{"1", reply.SerializeAsString()}}).ok());
+      store->queue().push("reply.j", std::vector<Message>{{"1", reply.SerializeAsString()}}).ok());
   run_tasks("j", 3, 0, 3, {2});
   end_job("j", model::End::DONE, 2, 1);
   std::vector<uint64_t> tasks;
@@ -141,12 +141,12 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
     tasks.push_back(result.task);
     return {};
   };
-  const model::Job job = read_job(store_->table(), "j").value().record;
+  const model::Job job = read_job(store->table(), "j").value().record;
   const auto standing =
-      follow_job(VerbEnv{*store_, posix_clock(), Form::quiet, ""}, job, true, take);
+      follow_job(VerbEnv{*store, posix_clock(), Form::quiet, ""}, job, true, take);
   EXPECT_EQ(standing.value().state, JobState::failed);
   EXPECT_EQ(tasks, (std::vector<uint64_t>{1, 0, 2}));
-  EXPECT_EQ(store_->queue().depth("reply.j").value(), Depth{});
+  EXPECT_EQ(store->queue().depth("reply.j").value(), Depth{});
 }
 
 TEST(SubmitWords, ExitCodesAreListsOfRanges) {
@@ -170,6 +170,7 @@ TEST(SubmitWords, ValuesAreFoundBeforeTheyAreStored) {
 TEST(SubmitWords, WhatFollowsTheDashesIsTakenAsItIs) {
   std::vector<std::string> words = {"dunlin", "submit", "--wait", "--", "a", "[x,y]", "--", "-v"};
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   EXPECT_EQ(cut_command(argc, argv.data()), (std::vector<std::string>{"a", "[x,y]", "--", "-v"}));

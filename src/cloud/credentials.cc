@@ -57,8 +57,9 @@ Ini parse_ini(std::string_view text) {
     if (bare.empty() || bare.front() == '#' || bare.front() == ';') continue;
     if (bare.front() == '[') {
       std::string_view name = trim(bare.substr(1, bare.find(']') - 1));
-      if (name.starts_with("profile ") || name.starts_with("profile\t"))
+      if (name.starts_with("profile ") || name.starts_with("profile\t")) {
         name = trim(name.substr(8));
+      }
       section = &ini[std::string(name)];
       continue;
     }

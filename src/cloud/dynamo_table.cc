@@ -356,6 +356,7 @@ Answer DynamoTable::on(const Get& get) {
     size_t to = from;
     while (to < get.keys.size() && distinct.size() < kKeysMax) distinct.insert(get.keys[to++]);
     std::vector<json> keys;
+    keys.reserve(distinct.size());
     for (const std::string& key : distinct) keys.push_back(key_of(get.table, key));
     const Result<json> items = get_items(std::move(keys), "");
     if (!items.ok()) return items.error();
@@ -363,7 +364,8 @@ Answer DynamoTable::on(const Get& get) {
     for (const json& item : items.value()) {
       Result<Row> row = row_of(item);
       if (!row.ok()) return row.error();
-      found[row.value().key] = std::move(row).value();
+      Row& place = found[row.value().key];
+      place = std::move(row).value();
     }
     for (; from < to; ++from) {
       const auto row = found.find(get.keys[from]);

@@ -131,7 +131,7 @@ Result<void> S3Blobs::check() {
 }
 
 // Makes the bucket when it is missing.
-Result<Reply> S3Blobs::ask(S3Call call) {
+Result<Reply> S3Blobs::ask(const S3Call& call) {
   for (int tries = 1;; ++tries) {
     Reply reply = TRY(link_.s3(call));
     if (reply.status == 301 || reply.error == "AuthorizationHeaderMalformed" ||
@@ -277,7 +277,7 @@ Result<void> S3Blobs::put_parts(const Blob& blob, const BlobSource& source) {
     if (done.ok()) return {};
     return Error{Code::not_found, ""};  // It is there, but not by this upload.
   };
-  const Result<void> finished = finish();
+  Result<void> finished = finish();
   if (finished.ok()) return {};
   // Parts of an upload that nobody ends would be paid for.
   const auto aborted = link_.s3(

@@ -55,7 +55,7 @@ class S3Blobs final : public Blobs {
   Result<std::string> send_parts(const Blob& blob, const BlobSource& source,
                                  const std::string& upload);
   Result<void> settle(const Blob& blob, const Reply& reply);
-  Result<Reply> ask(S3Call call);
+  Result<Reply> ask(const S3Call& call);
 
   CloudLink link_;
 };

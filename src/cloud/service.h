@@ -28,10 +28,10 @@ struct CloudOptions {
 // What a service said, if it was not `again` or `throttled` until the deadline.
 struct Reply {
   int status = 0;
-  std::string error;    // The name of the service's error; empty: there is none.
-  std::string message;  // Of the error.
-  json body;            // Of the services that speak JSON.
-  HttpAnswer http;      // Of S3.
+  std::string error;                // The name of the service's error; empty: there is none.
+  std::string message;              // Of the error.
+  json body = json::value_t::null;  // Of the services that speak JSON.
+  HttpAnswer http;                  // Of S3.
 
   bool ok() const { return error.empty(); }
 };

@@ -15,16 +15,16 @@ constexpr Instant kStart = Instant(Millis(1000));
 class EngineTest : public testing::Test {
  protected:
   void open(Instant now = kStart) {
-    engine_.reset();
-    auto opened = Engine::open(disk_, "/s", now, options_);
+    engine.reset();
+    auto opened = Engine::open(disk, "/s", now, options);
     ASSERT_TRUE(opened.ok()) << opened.error().what;
-    engine_ = std::move(opened).value();
+    engine = std::move(opened).value();
   }
 
   Answer ask(Request request, Instant now = kStart) {
     EXPECT_TRUE(validate(request).ok());
-    Answer answer = engine_->handle(std::move(request), now);
-    const auto committed = engine_->commit(now);
+    Answer answer = engine->handle(std::move(request), now);
+    const auto committed = engine->commit(now);
     if (!committed.ok()) return committed.error();
     return answer;
   }
@@ -47,9 +47,9 @@ class EngineTest : public testing::Test {
     ask(BlobEnd{1, "blob", 100'000});
   }
 
-  SimDisk disk_{1};
-  LogOptions options_{.segment_bytes = 8192};
-  std::unique_ptr<Engine> engine_;
+  SimDisk disk{1};
+  LogOptions options{.segment_bytes = 8192};
+  std::unique_ptr<Engine> engine;
 };
 
 }  // namespace
@@ -75,8 +75,10 @@ TEST_F(EngineTest, VersionsAndTokensAreNeverUsedAgainAfterARestart) {
   };
   const uint64_t first = put(0);
   ask(Commit{0, {Erase{"t", "k", first}}});
-  for (int i = 0; i < 100; ++i)
-    push("m", 400), ask(Commit{0, {Finish{"q", {pull(1).at(0).lease}}}});
+  for (int i = 0; i < 100; ++i) {
+    push("m", 400);
+    ask(Commit{0, {Finish{"q", {pull(1).at(0).lease}}}});
+  }
   open();
   EXPECT_GT(put(0), first + 200);
 }
@@ -87,8 +89,8 @@ TEST_F(EngineTest, AnEmptyQueueLeavesNearlyNothingOnDisk) {
     push("m" + std::to_string(i), 400);
     ask(Commit{0, {Finish{"q", {pull(1).at(0).lease}}}});
   }
-  EXPECT_EQ(engine_->index().live_bytes(), 0U);
-  EXPECT_LE(engine_->disk_bytes(), 3 * options_.segment_bytes);
+  EXPECT_EQ(engine->index().live_bytes(), 0U);
+  EXPECT_LE(engine->disk_bytes(), 3 * options.segment_bytes);
 }
 
 TEST_F(EngineTest, OldRowsAreMovedOutOfTheWayOfChurn) {
@@ -99,7 +101,7 @@ TEST_F(EngineTest, OldRowsAreMovedOutOfTheWayOfChurn) {
   for (int i = 0; i < 2000; ++i) {
     ask(Commit{0, {Put{"t", "hot", std::string(400, 'h'), kAnyVersion}}});
   }
-  EXPECT_LE(engine_->disk_bytes(), 3 * engine_->index().live_bytes() + 3 * options_.segment_bytes);
+  EXPECT_LE(engine->disk_bytes(), 3 * engine->index().live_bytes() + 3 * options.segment_bytes);
   open();
   EXPECT_EQ(std::get<Rows>(ask(Get{"t", {"old"}})).rows[0].value, std::string(1000, 'o'));
   EXPECT_TRUE(std::get<Lost>(ask(Renew{"q", {held}, Millis(10)})).leases.empty());
@@ -108,15 +110,15 @@ TEST_F(EngineTest, OldRowsAreMovedOutOfTheWayOfChurn) {
 TEST_F(EngineTest, EveryFlippedBitIsFoundAndNamedOrHarmless) {
   open();
   fill();
-  engine_.reset();
-  const auto before = disk_.copy();
-  const std::string expected = dump(*Engine::open(*before, "/s", kStart, options_).value(), kStart);
+  engine.reset();
+  const auto before = disk.copy();
+  const std::string expected = dump(*Engine::open(*before, "/s", kStart, options).value(), kStart);
   Random random(7);
   log::set_level(log::Level::off);
   for (int i = 0; i < 400; ++i) {
-    const auto hurt = disk_.copy();
+    const auto hurt = disk.copy();
     const auto paths = hurt->paths();
-    const std::string path = paths[random.below(paths.size())];
+    const std::string& path = paths[random.below(paths.size())];
     std::string& bytes = hurt->bytes(path);
     const size_t at = random.below(bytes.size());
     SCOPED_TRACE(path + " at " + std::to_string(at));
@@ -129,7 +131,7 @@ TEST_F(EngineTest, EveryFlippedBitIsFoundAndNamedOrHarmless) {
       ASSERT_FALSE(report.value().damages.empty());
       EXPECT_EQ(report.value().damages[0].file, path);
     }
-    const auto opened = Engine::open(*hurt, "/s", kStart, options_);
+    const auto opened = Engine::open(*hurt, "/s", kStart, options);
     if (path.starts_with("/s/log/")) {
       ASSERT_FALSE(opened.ok());
       EXPECT_EQ(opened.error().code, Code::corrupt);
@@ -148,14 +150,14 @@ TEST_F(EngineTest, EveryFlippedBitIsFoundAndNamedOrHarmless) {
 TEST_F(EngineTest, AZeroedBlockIsFoundWhereverItIs) {
   open();
   fill();
-  engine_.reset();
-  for (const std::string& path : disk_.paths()) {
-    const size_t size = disk_.bytes(path).size();
+  engine.reset();
+  for (const std::string& path : disk.paths()) {
+    const size_t size = disk.bytes(path).size();
     for (size_t at = 0; at < size; at += 512) {
-      const auto hurt = disk_.copy();
+      const auto hurt = disk.copy();
       std::string& bytes = hurt->bytes(path);
       bytes.replace(at, std::min<size_t>(512, size - at), std::min<size_t>(512, size - at), '\0');
-      if (bytes == disk_.bytes(path) || path == "/s/mark") continue;
+      if (bytes == disk.bytes(path) || path == "/s/mark") continue;
       SCOPED_TRACE(path + " at " + std::to_string(at));
       const auto report = check_store(*hurt, "/s");
       ASSERT_TRUE(report.ok());
@@ -170,7 +172,7 @@ TEST_F(EngineTest, DamageThatComesLaterIsNotServedAndDoesNotStopTheRest) {
   push("good", 300);
   push("bad", 300);
   push("fine", 300);
-  std::string& bytes = disk_.bytes("/s/log/00000001.seg");
+  std::string& bytes = disk.bytes("/s/log/00000001.seg");
   bytes[bytes.find("bad") + 100] ^= 1;
   log::set_level(log::Level::off);
   const auto deliveries = pull(10);
@@ -187,13 +189,13 @@ TEST_F(EngineTest, DamageThatComesLaterIsNotServedAndDoesNotStopTheRest) {
 TEST_F(EngineTest, ACutOffWriteIsCutAndIsNoDamage) {
   open();
   push("kept");
-  engine_->handle(Commit{0, {Push{"q", {{"torn", std::string(5000, 'x')}}}}}, kStart);
-  disk_.die_after(0);  // In the middle of the next write.
-  EXPECT_FALSE(engine_->commit(kStart).ok());
-  engine_.reset();
-  disk_.revive(false);
-  disk_.bytes("/s/log/00000001.seg") += "garbage of a write that never ended";
-  const auto report = check_store(disk_, "/s").value();
+  engine->handle(Commit{0, {Push{"q", {{"torn", std::string(5000, 'x')}}}}}, kStart);
+  disk.die_after(0);  // In the middle of the next write.
+  EXPECT_FALSE(engine->commit(kStart).ok());
+  engine.reset();
+  disk.revive(false);
+  disk.bytes("/s/log/00000001.seg") += "garbage of a write that never ended";
+  const auto report = check_store(disk, "/s").value();
   EXPECT_TRUE(report.damages.empty());
   EXPECT_GT(report.torn_bytes, 0U);
   EXPECT_EQ(report.messages, 1U);
@@ -204,33 +206,33 @@ TEST_F(EngineTest, ACutOffWriteIsCutAndIsNoDamage) {
 // A sync that failed leaves bytes which everyone can read and nobody will write.
 TEST_F(EngineTest, WhatARestartReadBackIsDurableEvenIfItsSyncHadFailed) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    SimDisk disk(seed);
-    auto engine = Engine::open(disk, "/s", kStart).value();
+    SimDisk own_disk(seed);
+    auto own = Engine::open(own_disk, "/s", kStart).value();
     EXPECT_TRUE(std::holds_alternative<Committed>(
-        engine->handle(Commit{0, {Put{"t", "k", std::string(2'000, 'v'), 0}}}, kStart)));
-    disk.faults.sync_fails = 100;
-    const auto committed = engine->commit(kStart);
+        own->handle(Commit{0, {Put{"t", "k", std::string(2'000, 'v'), 0}}}, kStart)));
+    own_disk.faults.sync_fails = 100;
+    const auto committed = own->commit(kStart);
     ASSERT_FALSE(committed.ok());
     EXPECT_EQ(committed.error().code, Code::unavailable);
-    disk.faults = {};
+    own_disk.faults = {};
     const auto die_and_open = [&](bool power_was_lost) {
-      disk.die();
-      engine.reset();
-      disk.revive(power_was_lost);
-      auto opened = Engine::open(disk, "/s", kStart);
+      own_disk.die();
+      own.reset();
+      own_disk.revive(power_was_lost);
+      auto opened = Engine::open(own_disk, "/s", kStart);
       ASSERT_TRUE(opened.ok()) << opened.error().what;
-      engine = std::move(opened).value();
+      own = std::move(opened).value();
     };
     const auto version = [&] {
-      return std::get<Rows>(engine->handle(Get{"t", {"k"}}, kStart)).rows.at(0).version;
+      return std::get<Rows>(own->handle(Get{"t", {"k"}}, kStart)).rows.at(0).version;
     };
     die_and_open(false);
-    ASSERT_TRUE(engine);
+    ASSERT_TRUE(own);
     ASSERT_NE(version(), 0U) << "it may have happened, and a process that is killed loses nothing";
-    engine->handle(Commit{0, {Put{"t", "other", "v", 0}}}, kStart);
-    ASSERT_TRUE(engine->commit(kStart).ok());
+    own->handle(Commit{0, {Put{"t", "other", "v", 0}}}, kStart);
+    ASSERT_TRUE(own->commit(kStart).ok());
     die_and_open(true);
-    ASSERT_TRUE(engine);
+    ASSERT_TRUE(own);
     EXPECT_NE(version(), 0U);
   }
 }
@@ -239,25 +241,24 @@ TEST_F(EngineTest, WhatARestartReadBackIsDurableEvenIfItsSyncHadFailed) {
 TEST_F(EngineTest, APowerLossWhileAKilledStoreStartsAgainLosesNothing) {
   log::set_level(log::Level::off);
   const LogOptions tiny{.segment_bytes = 512};
-  const auto put_until_dead = [&](SimDisk& disk) {
-    auto engine = Engine::open(disk, "/s", kStart, tiny);
-    for (int i = 0; i < 40 && !disk.dead() && engine.ok(); ++i) {
-      engine.value()->handle(Commit{0, {Put{"t", "k", std::string(100, 'v'), kAnyVersion}}},
-                             kStart);
-      static_cast<void>(engine.value()->commit(kStart).ok());
+  const auto put_until_dead = [&](SimDisk& own_disk) {
+    auto own = Engine::open(own_disk, "/s", kStart, tiny);
+    for (int i = 0; i < 40 && !own_disk.dead() && own.ok(); ++i) {
+      own.value()->handle(Commit{0, {Put{"t", "k", std::string(100, 'v'), kAnyVersion}}}, kStart);
+      static_cast<void>(own.value()->commit(kStart).ok());
     }
-    disk.die();
+    own_disk.die();
   };
   for (uint64_t killed_after = 30; killed_after < 230; ++killed_after) {
     for (uint64_t dark_after = 0; dark_after < 15; ++dark_after) {
-      SimDisk disk(killed_after * 15 + dark_after);
-      disk.die_after(killed_after);
-      put_until_dead(disk);
-      disk.revive(false);
-      disk.die_after(dark_after);
-      put_until_dead(disk);
-      disk.revive(true);
-      const auto opened = Engine::open(disk, "/s", kStart, tiny);
+      SimDisk own_disk(killed_after * 15 + dark_after);
+      own_disk.die_after(killed_after);
+      put_until_dead(own_disk);
+      own_disk.revive(false);
+      own_disk.die_after(dark_after);
+      put_until_dead(own_disk);
+      own_disk.revive(true);
+      const auto opened = Engine::open(own_disk, "/s", kStart, tiny);
       ASSERT_TRUE(opened.ok()) << opened.error().what << " after " << killed_after << " calls and "
                                << dark_after << " more";
     }
@@ -268,20 +269,20 @@ TEST_F(EngineTest, APowerLossWhileAKilledStoreStartsAgainLosesNothing) {
 TEST_F(EngineTest, APowerLossMayTakeBothMarksAndBringBackADroppedSegment) {
   const LogOptions small{.segment_bytes = 2048};
   for (uint64_t seed = 0; seed < 500; ++seed) {
-    SimDisk disk(seed);
-    auto engine = Engine::open(disk, "/s", kStart, small).value();
+    SimDisk own_disk(seed);
+    auto own = Engine::open(own_disk, "/s", kStart, small).value();
     const auto commit = [&](const Write& write) {
-      engine->handle(Commit{0, {write}}, kStart);
-      ASSERT_TRUE(engine->commit(kStart).ok());
+      own->handle(Commit{0, {write}}, kStart);
+      ASSERT_TRUE(own->commit(kStart).ok());
     };
     for (int i = 0; i < 30; ++i) {
       commit(Put{"t", "k" + std::to_string(i), std::string(300, 'v'), 0});
     }
     for (int i = 0; i < 20; ++i) commit(Erase{"t", "k" + std::to_string(i), kAnyVersion});
-    disk.die();
-    engine.reset();
-    disk.revive(true);
-    const auto opened = Engine::open(disk, "/s", kStart, small);
+    own_disk.die();
+    own.reset();
+    own_disk.revive(true);
+    const auto opened = Engine::open(own_disk, "/s", kStart, small);
     ASSERT_TRUE(opened.ok()) << opened.error().what << " with seed " << seed;
     EXPECT_EQ(opened.value()->index().table("t")->size(), 10U) << "with seed " << seed;
   }
@@ -290,9 +291,9 @@ TEST_F(EngineTest, APowerLossMayTakeBothMarksAndBringBackADroppedSegment) {
 TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   open();
   ask(BlobPart{1, 0, "bytes"});
-  disk_.faults.sync_fails = 100;
+  disk.faults.sync_fails = 100;
   EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::unavailable);
-  disk_.faults = {};
+  disk.faults = {};
   EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::not_found);
   ask(BlobPart{1, 0, "bytes"});
   EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{1, "blob", 5})));
@@ -300,31 +301,31 @@ TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
 
 TEST_F(EngineTest, ADiskThatRefusesAFileIsNoRefusalOfTheCaller) {
   open();
-  disk_.faults.create_fails = 100;
+  disk.faults.create_fails = 100;
   EXPECT_EQ(std::get<Error>(ask(BlobPart{1, 0, "bytes"})).code, Code::full);
 }
 
 TEST_F(EngineTest, AMissingSegmentIsNamed) {
   open();
   fill();
-  engine_.reset();
-  ASSERT_TRUE(disk_.remove("/s/log/00000002.seg").ok());
-  const auto opened = Engine::open(disk_, "/s", kStart, options_);
+  engine.reset();
+  ASSERT_TRUE(disk.remove("/s/log/00000002.seg").ok());
+  const auto opened = Engine::open(disk, "/s", kStart, options);
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().what.find("00000002.seg"), std::string::npos) << opened.error().what;
-  EXPECT_EQ(check_store(disk_, "/s").value().damages.at(0).file, "/s/log/00000002.seg");
+  EXPECT_EQ(check_store(disk, "/s").value().damages.at(0).file, "/s/log/00000002.seg");
 }
 
 TEST_F(EngineTest, AFarSegmentIsNamedOnce) {
   open();
   fill();
-  engine_.reset();
-  const auto far = disk_.create("/s/log/900000000.seg").value();
+  engine.reset();
+  const auto far = disk.create("/s/log/900000000.seg").value();
   ASSERT_TRUE(far->write(0, encode(SegmentHeader{.number = 900'000'000, .first_batch = 1})).ok());
-  const auto opened = Engine::open(disk_, "/s", kStart, options_);
+  const auto opened = Engine::open(disk, "/s", kStart, options);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, Code::corrupt);
-  const auto report = check_store(disk_, "/s");
+  const auto report = check_store(disk, "/s");
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report.value().damages.size(), 1U);
   EXPECT_NE(report.value().damages[0].what.find("segments are missing"), std::string::npos);
@@ -333,11 +334,11 @@ TEST_F(EngineTest, AFarSegmentIsNamedOnce) {
 TEST_F(EngineTest, ACheckFindsEveryHeaderThatWouldKeepTheStoreFromOpening) {
   open();
   fill();
-  engine_.reset();
-  const auto segments = disk_.list("/s/log").value();
+  engine.reset();
+  const auto segments = disk.list("/s/log").value();
   ASSERT_GE(segments.size(), 2U);
   const std::string last = "/s/log/" + segments.back();
-  const SegmentHeader right = decode_header(disk_.bytes(last)).value();
+  const SegmentHeader right = decode_header(disk.bytes(last)).value();
   SegmentHeader gap = right;
   ++gap.first_batch;
   SegmentHeader early = right;
@@ -345,17 +346,17 @@ TEST_F(EngineTest, ACheckFindsEveryHeaderThatWouldKeepTheStoreFromOpening) {
   SegmentHeader other = right;
   ++other.number;
   for (const SegmentHeader& wrong : {gap, early, other}) {
-    disk_.bytes(last).replace(0, kSegmentHead, encode(wrong));
-    EXPECT_FALSE(check_store(disk_, "/s").value().damages.empty());
-    EXPECT_FALSE(Engine::open(disk_, "/s", kStart, options_).ok());
+    disk.bytes(last).replace(0, kSegmentHead, encode(wrong));
+    EXPECT_FALSE(check_store(disk, "/s").value().damages.empty());
+    EXPECT_FALSE(Engine::open(disk, "/s", kStart, options).ok());
   }
-  disk_.bytes(last).replace(0, kSegmentHead, encode(right));
-  EXPECT_TRUE(check_store(disk_, "/s").value().damages.empty());
+  disk.bytes(last).replace(0, kSegmentHead, encode(right));
+  EXPECT_TRUE(check_store(disk, "/s").value().damages.empty());
   open();
 }
 
 TEST_F(EngineTest, AnEmptyFolderIsNoStoreToCheck) {
-  const auto report = check_store(disk_, "/nothing");
+  const auto report = check_store(disk, "/nothing");
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, Code::not_found);
 }
@@ -364,13 +365,13 @@ TEST_F(EngineTest, BlobFilesThatNobodyNamesAreRemoved) {
   open();
   ask(BlobPart{1, 0, "left behind"});
   fill();
-  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 1U);  // The upload began again under its number.
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), 1U);  // The upload began again under its number.
   ask(BlobPart{2, 0, "left behind"});
-  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 2U);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), 2U);
   open();
-  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 1U);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), 1U);
   ask(BlobErase{"blob"});
-  EXPECT_EQ(disk_.list("/s/blobs").value().size(), 0U);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), 0U);
 }
 
 }  // namespace dunlin

@@ -100,6 +100,7 @@ TEST(FileStore, WritersThatComeTogetherShareASync) {
   auto store = open_file_store(disk, posix_clock(), folder.path()).value();
   disk.syncs = 0;
   std::vector<std::thread> writers;
+  writers.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     writers.emplace_back([i, mine = store->connect()] {
       for (int n = 0; n < kPushes; ++n) {
@@ -110,7 +111,7 @@ TEST(FileStore, WritersThatComeTogetherShareASync) {
   }
   for (std::thread& writer : writers) writer.join();
   EXPECT_LT(disk.syncs, kThreads * kPushes / 2);
-  EXPECT_EQ(store->queue().depth("q").value().ready, uint64_t{kThreads * kPushes});
+  EXPECT_EQ(store->queue().depth("q").value().ready, uint64_t{kThreads} * kPushes);
 }
 
 TEST(FileStore, ASecondOwnerIsToldWhoTheFirstIs) {

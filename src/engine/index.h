@@ -35,7 +35,7 @@ struct Item {
 };
 
 struct ItemHash {
-  using is_transparent = void;  // NOLINT: the name that absl looks for.
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): absl looks for it.
   // Through absl's own view: it does not know the standard's, and would hash it slowly.
   size_t operator()(std::string_view id) const {
     return absl::HashOf(absl::string_view(id.data(), id.size()));
@@ -43,7 +43,7 @@ struct ItemHash {
   size_t operator()(const std::unique_ptr<Item>& item) const { return (*this)(item->id); }
 };
 struct ItemEqual {
-  using is_transparent = void;  // NOLINT: the name that absl looks for.
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): absl looks for it.
   static std::string_view id(std::string_view id) { return id; }
   static std::string_view id(const std::unique_ptr<Item>& item) { return item->id; }
   template <typename A, typename B>

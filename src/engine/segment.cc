@@ -56,15 +56,14 @@ class Scanner {
              {rules_.segment, static_cast<uint32_t>(at), static_cast<uint32_t>(framed->size)}});
       }
       at += framed->size;
-      if (framed->ends_group()) {
-        for (const Pending& each : pending_) {
-          if (!visit_(each.record, each.at)) {
-            return stop(each.at.offset, "the record here contradicts those before it");
-          }
+      if (!framed->ends_group()) continue;
+      for (const Pending& each : pending_) {
+        if (!visit_(each.record, each.at)) {
+          return stop(each.at.offset, "the record here contradicts those before it");
         }
-        pending_.clear();
-        group = at;
       }
+      pending_.clear();
+      group = at;
     }
     if (group != at) return stop_or_tear(group, at, "the last group has no end");
     if (at < rules_.durable) return stop(at, "the file is cut short");

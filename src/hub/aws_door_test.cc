@@ -299,6 +299,7 @@ TEST(AwsDoor, UpdatesOfOneItemInOneTurnAllCount) {
       R"({"TableName":"ttt","Key":{"h":{"S":"a"}},"UpdateExpression":"ADD n :one",)"
       R"("ExpressionAttributeValues":{":one":{"N":"1"}}})");
   std::vector<PeerId> peers;
+  peers.reserve(30);
   for (int i = 0; i < 30; ++i) peers.push_back(door.connect());
   for (const PeerId peer : peers) door.say_only(peer, add);
   door.settle();

@@ -33,12 +33,12 @@ class HubSubject : public StoreSubject {
   }
   void stop() { hub_.reset(); }
 
-  std::string tls_ca_;  // Given if the hub speaks TLS.
+  std::string tls_ca;  // Given if the hub speaks TLS.
 
  private:
   std::unique_ptr<HubStore> open() const {
-    const HubAddress address = {"127.0.0.1", hub_->address().port(), !tls_ca_.empty()};
-    const HubOptions options = {.token = std::string(TestHub::kToken), .tls_ca = tls_ca_};
+    const HubAddress address = {"127.0.0.1", hub_->address().port(), !tls_ca.empty()};
+    const HubOptions options = {.token = std::string(TestHub::kToken), .tls_ca = tls_ca};
     Result<std::unique_ptr<HubStore>> store = open_hub(address, options, posix_clock());
     CHECK(store.ok());
     return std::move(store).value();
@@ -50,7 +50,7 @@ class HubSubject : public StoreSubject {
 class TlsHubSubject final : public HubSubject {
  public:
   TlsHubSubject() {
-    tls_ca_ = certificate_.cert_file();
+    tls_ca = certificate_.cert_file();
     start(&context_, memory_core());
   }
   ~TlsHubSubject() override { stop(); }

@@ -22,13 +22,13 @@ class FailingCore final : public Core {
     ++handled;
     if (refusing && std::holds_alternative<Pull>(request)) return *refusing;
     if (silent && std::holds_alternative<AskDepth>(request)) return *silent;
-    steps_.push_back([request, now](Core& core) { core.handle(Request(request), now); });
+    steps_.emplace_back([request, now](Core& core) { core.handle(Request(request), now); });
     return below_->handle(std::move(request), now);
   }
   Result<void> commit(Instant now) override {
     ++commits;
     if (!failing) {
-      steps_.push_back([now](Core& core) { CHECK(core.commit(now).ok()); });
+      steps_.emplace_back([now](Core& core) { CHECK(core.commit(now).ok()); });
       committed_ = steps_.size();
       return below_->commit(now);
     }
@@ -38,7 +38,7 @@ class FailingCore final : public Core {
     return Error(*failing);
   }
   std::vector<std::string> expire(Instant now) override {
-    steps_.push_back([now](Core& core) { core.expire(now); });
+    steps_.emplace_back([now](Core& core) { core.expire(now); });
     return below_->expire(now);
   }
   std::optional<Instant> next_expiry() const override { return below_->next_expiry(); }
@@ -58,16 +58,17 @@ class FailingCore final : public Core {
 class HubTest : public testing::Test {
  protected:
   HubTest() {
-    for (SessionId session = 1; session <= 9; ++session) hub_.opened(session, kAll);
+    for (SessionId session = 1; session <= 9; ++session) hub.opened(session, kAll);
   }
 
   void ask(SessionId session, uint64_t id, Request request) {
-    hub_.request(session, id, std::move(request), now_);
+    hub.request(session, id, std::move(request), now);
   }
   void push(SessionId session, std::string queue, int count) {
     std::vector<Message> messages;
-    for (int i = 0; i < count; ++i) messages.push_back({std::to_string(++last_message_), "body"});
-    ask(session, kPushId, Commit{++last_nonce_, {Push{std::move(queue), std::move(messages)}}});
+    messages.reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) messages.push_back({std::to_string(++last_message), "body"});
+    ask(session, kPushId, Commit{++last_nonce, {Push{std::move(queue), std::move(messages)}}});
   }
   void pull(SessionId session, uint64_t id, std::string queue, uint64_t max = 100,
             Millis wait = kWait) {
@@ -77,10 +78,10 @@ class HubTest : public testing::Test {
   // The answers of a turn but those of push(), by request number.
   std::map<uint64_t, Answer> turn() {
     std::map<uint64_t, Answer> answers;
-    order_.clear();
-    for (Reply& reply : hub_.turn(now_)) {
+    order.clear();
+    for (Reply& reply : hub.turn(now)) {
       if (reply.id == kPushId) continue;
-      order_.push_back(reply.id);
+      order.push_back(reply.id);
       answers[reply.id] = std::move(reply.answer);
     }
     return answers;
@@ -92,12 +93,12 @@ class HubTest : public testing::Test {
   static Code code(const Answer& answer) { return std::get<Error>(answer).code; }
 
   static constexpr uint64_t kPushId = 1'000'000;
-  FailingCore core_;
-  Hub hub_{core_};
-  Instant now_ = Instant(Millis(1'000'000));
-  std::vector<uint64_t> order_;
-  int last_message_ = 0;
-  uint64_t last_nonce_ = 0;
+  FailingCore core;
+  Hub hub{core};
+  Instant now = Instant(Millis(1'000'000));
+  std::vector<uint64_t> order;
+  int last_message = 0;
+  uint64_t last_nonce = 0;
 };
 
 TEST_F(HubTest, APullThatFindsMessagesIsAnsweredInTheSameTurn) {
@@ -106,26 +107,26 @@ TEST_F(HubTest, APullThatFindsMessagesIsAnsweredInTheSameTurn) {
   const auto answers = turn();
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(taken(answers.at(1)).size(), 2U);
-  EXPECT_EQ(core_.commits, 1);
+  EXPECT_EQ(core.commits, 1);
 }
 
 TEST_F(HubTest, NothingIsAnsweredBeforeTheTurn) {
   ask(1, 1, AskDepth{"q"});
-  EXPECT_EQ(core_.commits, 0);
+  EXPECT_EQ(core.commits, 0);
   EXPECT_EQ(std::get<Depth>(turn().at(1)), Depth{});
-  EXPECT_EQ(core_.commits, 1);
+  EXPECT_EQ(core.commits, 1);
   EXPECT_TRUE(turn().empty());
 }
 
 TEST_F(HubTest, AWaitingPullIsWokenByAPush) {
   pull(1, 1, "q");
   EXPECT_TRUE(turn().empty());
-  now_ += Millis(10);
+  now += Millis(10);
   push(2, "other", 1);
   EXPECT_TRUE(turn().empty());
   push(2, "q", 1);
   EXPECT_EQ(taken(turn().at(1)).size(), 1U);
-  EXPECT_EQ(hub_.waiting(), 0U);
+  EXPECT_EQ(hub.waiting(), 0U);
 }
 
 TEST_F(HubTest, AWaitingPullIsWokenByAMessageGivenBack) {
@@ -146,9 +147,9 @@ TEST_F(HubTest, AWaitingPullIsWokenByALeaseThatEnds) {
   EXPECT_EQ(taken(turn().at(1)).size(), 1U);
   pull(2, 2, "q");
   EXPECT_TRUE(turn().empty());
-  ASSERT_TRUE(hub_.next_wake());
-  EXPECT_EQ(*hub_.next_wake(), now_ + Millis(500));
-  now_ = *hub_.next_wake();
+  ASSERT_TRUE(hub.next_wake());
+  EXPECT_EQ(*hub.next_wake(), now + Millis(500));
+  now = *hub.next_wake();
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
 }
 
@@ -158,7 +159,7 @@ TEST_F(HubTest, AWaitingPullIsWokenByALeaseWhoseEndAnotherRequestFound) {
   EXPECT_EQ(taken(turn().at(1)).size(), 1U);
   pull(2, 2, "q");
   EXPECT_TRUE(turn().empty());
-  now_ += Millis(501);
+  now += Millis(501);
   ask(3, 3, AskDepth{"q"});
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
 }
@@ -168,14 +169,14 @@ TEST_F(HubTest, PullsWaitOnWhileTheCoreCannotHandOutAndAreServedWhenItCan) {
   pull(2, 2, "q");
   EXPECT_TRUE(turn().empty());
   push(3, "q", 1);
-  core_.refusing = Error{Code::full, "no space left"};
+  core.refusing = Error{Code::full, "no space left"};
   const auto answers = turn();
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(code(answers.at(1)), Code::full);
-  ASSERT_TRUE(hub_.next_wake());
-  EXPECT_LE(*hub_.next_wake(), now_ + Millis(100));
-  core_.refusing.reset();
-  now_ = *hub_.next_wake();
+  ASSERT_TRUE(hub.next_wake());
+  EXPECT_LE(*hub.next_wake(), now + Millis(100));
+  core.refusing.reset();
+  now = *hub.next_wake();
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
 }
 
@@ -183,13 +184,13 @@ TEST_F(HubTest, PullsWaitOnWhileTheCoreCannotSayWhatIsReady) {
   pull(1, 1, "q");
   EXPECT_TRUE(turn().empty());
   push(2, "q", 1);
-  core_.silent = Error{Code::unavailable, "the disk hesitates"};
+  core.silent = Error{Code::unavailable, "the disk hesitates"};
   EXPECT_TRUE(turn().empty());
   EXPECT_TRUE(turn().empty());
-  ASSERT_TRUE(hub_.next_wake());
-  EXPECT_LE(*hub_.next_wake(), now_ + Millis(100));
-  core_.silent.reset();
-  now_ = *hub_.next_wake();
+  ASSERT_TRUE(hub.next_wake());
+  EXPECT_LE(*hub.next_wake(), now + Millis(100));
+  core.silent.reset();
+  now = *hub.next_wake();
   EXPECT_EQ(taken(turn().at(1)).size(), 1U);
 }
 
@@ -197,22 +198,22 @@ TEST_F(HubTest, APullThatWaitedLongEnoughGetsNothing) {
   pull(1, 1, "q", 1, Millis(300));
   pull(2, 2, "q", 1, Millis(200));
   EXPECT_TRUE(turn().empty());
-  EXPECT_EQ(*hub_.next_wake(), now_ + Millis(200));
-  now_ += Millis(199);
+  EXPECT_EQ(*hub.next_wake(), now + Millis(200));
+  now += Millis(199);
   EXPECT_TRUE(turn().empty());
-  now_ += Millis(1);
+  now += Millis(1);
   auto answers = turn();
   EXPECT_EQ(answers.size(), 1U);
   EXPECT_TRUE(taken(answers.at(2)).empty());
-  now_ += Millis(100);
+  now += Millis(100);
   EXPECT_TRUE(taken(turn().at(1)).empty());
-  EXPECT_FALSE(hub_.next_wake());
+  EXPECT_FALSE(hub.next_wake());
 }
 
 TEST_F(HubTest, AMessageThatComesAtTheDeadlineIsDelivered) {
   pull(1, 1, "q", 1, Millis(300));
   turn();
-  now_ += Millis(300);
+  now += Millis(300);
   push(2, "q", 1);
   EXPECT_EQ(taken(turn().at(1)).size(), 1U);
 }
@@ -222,10 +223,10 @@ TEST_F(HubTest, WaitersAreServedInTheOrderInWhichTheyCame) {
   turn();
   push(9, "q", 3);
   const auto answers = turn();
-  EXPECT_EQ(order_, (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(order, (std::vector<uint64_t>{1, 2, 3}));
   EXPECT_EQ(taken(answers.at(1)).front().lease.id, "1");
   EXPECT_EQ(taken(answers.at(3)).front().lease.id, "3");
-  EXPECT_EQ(hub_.waiting(), 2U);
+  EXPECT_EQ(hub.waiting(), 2U);
 }
 
 TEST_F(HubTest, WaitersShareWhatIsReady) {
@@ -267,41 +268,41 @@ TEST_F(HubTest, AClosedSessionTakesNoMessages) {
   pull(1, 1, "q");
   pull(2, 2, "q");
   turn();
-  hub_.closed(1);
+  hub.closed(1);
   push(3, "q", 1);
   const auto answers = turn();
   EXPECT_EQ(answers.size(), 1U);
   EXPECT_EQ(taken(answers.at(2)).size(), 1U);
-  EXPECT_EQ(hub_.waiting(), 0U);
+  EXPECT_EQ(hub.waiting(), 0U);
 }
 
 TEST_F(HubTest, ASessionThatClosesBeforeTheTurnIsNotAnsweredButWhatItWroteStays) {
   push(1, "q", 1);
-  hub_.closed(1);
-  EXPECT_TRUE(hub_.turn(now_).empty());
+  hub.closed(1);
+  EXPECT_TRUE(hub.turn(now).empty());
   ask(2, 1, AskDepth{"q"});
   EXPECT_EQ(std::get<Depth>(turn().at(1)).ready, 1U);
 }
 
 TEST_F(HubTest, IdleWaitersCostNothing) {
   for (SessionId session = 100; session < 5'100; ++session) {
-    hub_.opened(session, kAll);
+    hub.opened(session, kAll);
     pull(session, session, "q" + std::to_string(session));
     pull(session, session + 10'000, "shared");
   }
   turn();
-  core_.handled = 0;
+  core.handled = 0;
   push(1, "shared", 1);
   push(1, "q100", 1);
   const auto answers = turn();
   EXPECT_EQ(answers.size(), 2U);
-  EXPECT_EQ(core_.handled, 6);  // Two pushes; for each queue its depth and one pull.
+  EXPECT_EQ(core.handled, 6);  // Two pushes; for each queue its depth and one pull.
 }
 
 TEST_F(HubTest, ATurnWhoseCommitFailsAnswersOnlyThatError) {
   push(1, "q", 2);
   turn();
-  core_.failing = Error{Code::full, "no space left"};
+  core.failing = Error{Code::full, "no space left"};
   ask(1, 1, AskDepth{"q"});
   ask(1, 2, Commit{77, {Put{"t", "k", "v", 0}}});
   pull(2, 3, "q", 1);
@@ -309,9 +310,9 @@ TEST_F(HubTest, ATurnWhoseCommitFailsAnswersOnlyThatError) {
   const auto answers = turn();
   EXPECT_EQ(answers.size(), 3U);
   for (uint64_t id = 1; id <= 3; ++id) EXPECT_EQ(code(answers.at(id)), Code::full);
-  EXPECT_EQ(hub_.waiting(), 1U);
+  EXPECT_EQ(hub.waiting(), 1U);
 
-  core_.failing.reset();
+  core.failing.reset();
   push(1, "empty", 1);
   EXPECT_EQ(taken(turn().at(4)).size(), 1U);
 }
@@ -321,15 +322,15 @@ TEST_F(HubTest, WhatAFailedCommitGaveBackGoesToWhoeverWaits) {
   turn();
   pull(1, 1, "q");
   pull(2, 2, "q");
-  core_.failing = Error{Code::full, "no space left"};
+  core.failing = Error{Code::full, "no space left"};
   const auto failed = turn();
   EXPECT_EQ(failed.size(), 1U);
   EXPECT_EQ(code(failed.at(1)), Code::full);
 
-  core_.failing.reset();
-  ASSERT_TRUE(hub_.next_wake());
-  EXPECT_GT(*hub_.next_wake(), now_) << "it would spin while commits fail";
-  now_ = *hub_.next_wake();
+  core.failing.reset();
+  ASSERT_TRUE(hub.next_wake());
+  EXPECT_GT(*hub.next_wake(), now) << "it would spin while commits fail";
+  now = *hub.next_wake();
   EXPECT_EQ(taken(turn().at(2)).size(), 1U);
 }
 
@@ -338,13 +339,13 @@ TEST_F(HubTest, AWaiterWhoseMessageCouldNotBeCommittedIsToldSo) {
   pull(2, 2, "q");
   turn();
   push(3, "q", 1);
-  core_.failing = Error{Code::unavailable, "the disk hesitates"};
+  core.failing = Error{Code::unavailable, "the disk hesitates"};
   const auto answers = turn();
   EXPECT_EQ(answers.size(), 1U);
   EXPECT_EQ(code(answers.at(1)), Code::unavailable);
-  EXPECT_EQ(hub_.waiting(), 1U);
+  EXPECT_EQ(hub.waiting(), 1U);
   ask(3, 3, AskDepth{"q"});
-  core_.failing.reset();
+  core.failing.reset();
   EXPECT_EQ(std::get<Depth>(turn().at(3)), Depth{});
 }
 
@@ -357,16 +358,16 @@ TEST_F(HubTest, ARequestThatIsNotValidFailsAlone) {
 }
 
 TEST_F(HubTest, ARequestBeyondTheScopesIsDeniedAndNotHandled) {
-  hub_.opened(50, Scope::submit);
+  hub.opened(50, Scope::submit);
   push(50, "q", 1);
   turn();
-  core_.handled = 0;
+  core.handled = 0;
   pull(50, 1, "q");
   ask(50, 2, BlobErase{"b"});
   const auto answers = turn();
   EXPECT_EQ(code(answers.at(1)), Code::denied);
   EXPECT_EQ(code(answers.at(2)), Code::denied);
-  EXPECT_EQ(core_.handled, 0);
+  EXPECT_EQ(core.handled, 0);
 }
 
 TEST_F(HubTest, ASessionHasOnlySoManyPullsThatWait) {
@@ -377,40 +378,40 @@ TEST_F(HubTest, ASessionHasOnlySoManyPullsThatWait) {
   EXPECT_EQ(answers.size(), 2U);
   EXPECT_EQ(code(answers.at(65)), Code::full);
   EXPECT_TRUE(taken(answers.at(66)).empty());
-  EXPECT_EQ(hub_.waiting(), 65U);
+  EXPECT_EQ(hub.waiting(), 65U);
 }
 
 TEST_F(HubTest, ASessionHasOnlySoManyRequestsWithoutAnswer) {
   pull(1, 1, "q");
   for (uint64_t i = 2; i <= 1024; ++i) {
-    EXPECT_FALSE(hub_.busy(1));
+    EXPECT_FALSE(hub.busy(1));
     ask(1, i, AskDepth{"q"});
   }
-  EXPECT_TRUE(hub_.busy(1));
-  EXPECT_FALSE(hub_.busy(2));
+  EXPECT_TRUE(hub.busy(1));
+  EXPECT_FALSE(hub.busy(2));
   ask(1, 1025, AskDepth{"q"});
   const auto answers = turn();
   EXPECT_EQ(code(answers.at(1025)), Code::full);
   EXPECT_EQ(std::get<Depth>(answers.at(1024)), Depth{});
-  EXPECT_FALSE(hub_.busy(1));
+  EXPECT_FALSE(hub.busy(1));
 }
 
 TEST_F(HubTest, ASessionWhoseAnswersAreLargeIsBusy) {
   ask(1, 1, Commit{1, {Put{"t", "k", std::string(kValueMax, 'x'), 0}}});
   turn();
   uint64_t id = 1;
-  while (!hub_.busy(1)) ask(1, ++id, Get{"t", {"k"}});
+  while (!hub.busy(1)) ask(1, ++id, Get{"t", {"k"}});
   EXPECT_EQ(id, 1 + (8U << 20U) / kValueMax);
-  EXPECT_FALSE(hub_.busy(2));
+  EXPECT_FALSE(hub.busy(2));
   turn();
-  EXPECT_FALSE(hub_.busy(1));
+  EXPECT_FALSE(hub.busy(1));
 }
 
 TEST_F(HubTest, DrainingEndsAllWaitsAndServesTheRest) {
   pull(1, 1, "q");
   turn();
-  hub_.drain();
-  EXPECT_LE(*hub_.next_wake(), now_);
+  hub.drain();
+  EXPECT_LE(*hub.next_wake(), now);
   push(2, "other", 1);
   pull(3, 2, "q");
   pull(3, 3, "other");

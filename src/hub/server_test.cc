@@ -323,6 +323,7 @@ TEST(Server, HundredsOfIdleConnectionsAreServedLikeOne) {
   for (const auto& client : clients) ASSERT_TRUE(client->next_greeting());
   honest.works();
   std::vector<Message> messages;
+  messages.reserve(400);
   for (int i = 0; i < 400; ++i) messages.push_back({std::to_string(i), ""});
   TestClient submitter(hub);
   submitter.join();

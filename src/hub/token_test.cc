@@ -18,16 +18,16 @@ class TokenFile : public testing::Test {
   void SetUp() override {
     std::string pattern = testing::TempDir() + "dunlin_token_XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    folder = pattern;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
   void write(std::string_view text, mode_t mode) const {
-    std::ofstream(token_path(folder_)) << text;
-    ASSERT_EQ(chmod(token_path(folder_).c_str(), mode), 0);
+    std::ofstream(token_path(folder)) << text;
+    ASSERT_EQ(chmod(token_path(folder).c_str(), mode), 0);
   }
 
-  std::string folder_;
+  std::string folder;
 };
 
 TEST(Token, TheAdminTokenIsAdmin) {
@@ -75,32 +75,32 @@ TEST(Token, NoByteOfATokenCanBeChangedCutOrAdded) {
 }
 
 TEST_F(TokenFile, IsMadeOnceAndOnlyItsOwnerReadsIt) {
-  EXPECT_EQ(read_admin_token(folder_).error().code, Code::not_found);
-  const std::string token = read_or_make_admin_token(folder_).value();
+  EXPECT_EQ(read_admin_token(folder).error().code, Code::not_found);
+  const std::string token = read_or_make_admin_token(folder).value();
   EXPECT_EQ(token.size(), 64U);
-  EXPECT_EQ(read_or_make_admin_token(folder_).value(), token);
-  EXPECT_EQ(read_admin_token(folder_).value(), token);
+  EXPECT_EQ(read_or_make_admin_token(folder).value(), token);
+  EXPECT_EQ(read_admin_token(folder).value(), token);
   struct stat about {};
-  ASSERT_EQ(stat(token_path(folder_).c_str(), &about), 0);
+  ASSERT_EQ(stat(token_path(folder).c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 07777U, 0600U);
-  const auto files = std::distance(std::filesystem::directory_iterator(folder_), {});
+  const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
   EXPECT_EQ(files, 1) << "something was left beside the token";
 }
 
 TEST_F(TokenFile, ThatOthersMayReadIsRefused) {
   for (const mode_t mode : {0640U, 0604U, 0660U, 0601U}) {
     write(kAdmin + "\n", mode);
-    const Result<std::string> token = read_or_make_admin_token(folder_);
+    const Result<std::string> token = read_or_make_admin_token(folder);
     ASSERT_FALSE(token.ok());
     EXPECT_EQ(token.error().code, Code::denied);
-    EXPECT_NE(token.error().what.find("chmod 600 " + folder_), std::string::npos);
+    EXPECT_NE(token.error().what.find("chmod 600 " + folder), std::string::npos);
   }
 }
 
 TEST_F(TokenFile, ThatHoldsNoTokenIsRefusedAndKept) {
   write("secret\n", 0600);
-  EXPECT_EQ(read_or_make_admin_token(folder_).error().code, Code::corrupt);
-  EXPECT_EQ(std::filesystem::file_size(token_path(folder_)), 7U);
+  EXPECT_EQ(read_or_make_admin_token(folder).error().code, Code::corrupt);
+  EXPECT_EQ(std::filesystem::file_size(token_path(folder)), 7U);
 }
 
 TEST(Token, AFolderThatIsMissingIsNamed) {

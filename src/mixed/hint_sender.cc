@@ -59,8 +59,9 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
     if (sent.ok() && !failing_.empty()) {
       // Others have perhaps nothing to send any more.
       const Instant now = posix_clock().now();
-      std::erase_if(failing_,
-                    [&](const auto& one) { return one.first == queue || one.second <= now; });
+      std::erase_if(failing_, [now, &name = queue](const auto& one) {
+        return one.first == name || one.second <= now;
+      });
       if (failing_.empty()) log::info("hints are sent again");
     }
     // Trying takes seconds, in which other queues would wait.

@@ -115,19 +115,19 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
     const SeenMessage& before = change.before;
     const bool was = before.version != 0;
     if (change.stale) {
-      plan.writes.push_back(Erase{std::string(kMessageRows), key, kNever});
+      plan.writes.emplace_back(Erase{std::string(kMessageRows), key, kNever});
     } else if (change.fresh != nullptr) {
       const MessageRow row = new_message(*change.fresh);
-      plan.writes.push_back(Put{std::string(kMessageRows), key, encode(row), before.version});
+      plan.writes.emplace_back(Put{std::string(kMessageRows), key, encode(row), before.version});
       if (row.apart()) {
-        plan.writes.push_back(Put{std::string(kBodyRows), key, change.fresh->body, kAnyVersion});
+        plan.writes.emplace_back(Put{std::string(kBodyRows), key, change.fresh->body, kAnyVersion});
       } else if (was && before.row.apart()) {
-        plan.writes.push_back(Erase{std::string(kBodyRows), key, kAnyVersion});
+        plan.writes.emplace_back(Erase{std::string(kBodyRows), key, kAnyVersion});
       }
     } else if (was && !change.there) {
-      plan.writes.push_back(Erase{std::string(kMessageRows), key, before.version});
+      plan.writes.emplace_back(Erase{std::string(kMessageRows), key, before.version});
       if (before.row.apart()) {
-        plan.writes.push_back(Erase{std::string(kBodyRows), key, kAnyVersion});
+        plan.writes.emplace_back(Erase{std::string(kBodyRows), key, kAnyVersion});
       }
     }
   }
@@ -208,8 +208,8 @@ Answer MixedStore::commit_halves(Commit&& commit) {
       auto head = kind;
       (head.*member).resize(count);
       list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(count));
-      if (count > 0) first.writes.push_back(std::move(head));
-      if (!list.empty()) second.writes.push_back(std::move(kind));
+      if (count > 0) first.writes.emplace_back(std::move(head));
+      if (!list.empty()) second.writes.emplace_back(std::move(kind));
     };
     if (auto* push = std::get_if<Push>(&write)) {
       divide(*push, &Push::messages);

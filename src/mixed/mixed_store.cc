@@ -251,8 +251,9 @@ Result<std::vector<Delivery>> MixedStore::take(const Pull& pull, Candidates&& ca
     if (TRY(lease(pull, candidates))) return deliver(pull, std::move(candidates));
     // Somebody was quicker with one of them, at least.
     TRY(keep_ready(pull.queue, candidates));
-    if (tries == kTries / 2 && candidates.size() > 1)
+    if (tries == kTries / 2 && candidates.size() > 1) {
       candidates.erase(candidates.begin() + 1, candidates.end());
+    }
   }
   return std::vector<Delivery>();
 }
@@ -267,8 +268,8 @@ Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
     row.token = token;
     row.attempt += 1;
     row.until_ms = until;
-    writes.push_back(Put{std::string(kMessageRows), message_key(pull.queue, candidate.id),
-                         encode(row), candidate.seen.version});
+    writes.emplace_back(Put{std::string(kMessageRows), message_key(pull.queue, candidate.id),
+                            encode(row), candidate.seen.version});
   }
   const auto version = write_rows(std::move(writes));
   if (!version.ok() && version.error().code == Code::conflict) return false;
@@ -281,8 +282,9 @@ Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
 }
 
 // Reads the candidates again, and drops those that cannot be had.
-Result<void> MixedStore::keep_ready(const std::string& queue, Candidates& candidates) {
+Result<void> MixedStore::keep_ready(const std::string& queue, Candidates& candidates) const {
   std::vector<std::string> keys;
+  keys.reserve(candidates.size());
   for (const Candidate& candidate : candidates) keys.push_back(message_key(queue, candidate.id));
   std::vector<SeenMessage> seen = TRY(read_messages(keys));
   Candidates ready;
@@ -295,7 +297,7 @@ Result<void> MixedStore::keep_ready(const std::string& queue, Candidates& candid
   return {};
 }
 
-Result<std::vector<Delivery>> MixedStore::deliver(const Pull& pull, Candidates&& taken) {
+Result<std::vector<Delivery>> MixedStore::deliver(const Pull& pull, Candidates&& taken) const {
   std::vector<std::string> keys;
   for (const Candidate& candidate : taken) {
     if (candidate.seen.row.apart() && !candidate.body) {
@@ -350,7 +352,7 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
       }
       kept.push_back(i);
       seen[i].row.until_ms = until;
-      writes.push_back(
+      writes.emplace_back(
           Put{std::string(kMessageRows), keys[i], encode(seen[i].row), seen[i].version});
     }
     // What is remembered may be old: only a look says that a lease is lost.
@@ -388,7 +390,8 @@ Result<std::vector<SeenMessage>> MixedStore::recall(const std::vector<std::strin
   return all;
 }
 
-Result<std::vector<SeenMessage>> MixedStore::read_messages(const std::vector<std::string>& keys) {
+Result<std::vector<SeenMessage>> MixedStore::read_messages(
+    const std::vector<std::string>& keys) const {
   std::vector<SeenMessage> all;
   for (Row& row : TRY(parts_.table->table().get(kMessageRows, keys))) {
     SeenMessage seen;

@@ -112,12 +112,12 @@ class MixedStore final : public CallStore {
   Result<std::vector<Delivery>> look(const Pull& pull, size_t bytes);
   Result<std::vector<Delivery>> take(const Pull& pull, Candidates&& candidates, size_t bytes);
   Result<bool> lease(const Pull& pull, Candidates& candidates);
-  Result<void> keep_ready(const std::string& queue, Candidates& candidates);
-  Result<std::vector<Delivery>> deliver(const Pull& pull, Candidates&& taken);
+  Result<void> keep_ready(const std::string& queue, Candidates& candidates) const;
+  Result<std::vector<Delivery>> deliver(const Pull& pull, Candidates&& taken) const;
   Result<void> renew_some(const Renew& renew, std::span<const Lease> leases, Lost& lost);
 
   Result<std::vector<SeenMessage>> recall(const std::vector<std::string>& keys);
-  Result<std::vector<SeenMessage>> read_messages(const std::vector<std::string>& keys);
+  Result<std::vector<SeenMessage>> read_messages(const std::vector<std::string>& keys) const;
   template <typename Each>
   Result<void> each_message(const std::string& prefix, const Each& each);
   static Error damaged(std::string_view key);

@@ -30,7 +30,7 @@ std::string with_controls(const std::string& separator) {
 }
 
 bool is_literal(std::string_view separator) {
-  return separator.find_first_of("\\^$.[]|()*+?{}") == separator.npos;
+  return separator.find_first_of("\\^$.[]|()*+?{}") == std::string_view::npos;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<Colsep> Colsep::compile(const std::string& separator) {
     colsep.literal_ = pattern;
     return colsep;
   }
-  if (pattern.size() == 2 && pattern[0] == '\\' && is_literal(pattern.substr(1)) == false) {
+  if (pattern.size() == 2 && pattern[0] == '\\' && !is_literal(pattern.substr(1))) {
     colsep.literal_ = pattern.substr(1);
     return colsep;
   }
@@ -60,7 +60,8 @@ Result<Colsep> Colsep::compile(const std::string& separator) {
 void Colsep::split(const std::string& value, std::vector<std::string_view>& columns) const {
   std::string_view rest = value;
   if (!regex_) {
-    for (size_t at = 0; !literal_.empty() && (at = rest.find(literal_)) != rest.npos;) {
+    for (size_t at = 0;
+         !literal_.empty() && (at = rest.find(literal_)) != std::string_view::npos;) {
       columns.push_back(rest.substr(0, at));
       rest.remove_prefix(at + literal_.size());
     }

@@ -45,6 +45,7 @@ struct Template::Parts {
   Expanded common;  // What is the same for all tasks.
 
   void take_command(const model::Command& command);
+  size_t fill_words(const Filling& filling, Expanded& out) const;
   Result<void> fill_in(const Filling& filling, Expanded& out) const;
   Result<void> add_own(const TaskObject& object, const Filling& filling, Expanded& out) const;
 };
@@ -72,21 +73,28 @@ void Template::Parts::take_command(const model::Command& command) {
   }
 }
 
+// Returns their size; stops when it is too large.
+size_t Template::Parts::fill_words(const Filling& filling, Expanded& out) const {
+  size_t size = 0;
+  out.argv.reserve(words.size());
+  for (const Pattern& word : words) {
+    if (is_all(word)) {
+      for (const std::string_view column : filling.columns) {
+        size += out.argv.emplace_back(cut_path(column, word[0].cut)).size();
+      }
+    } else {
+      fill(word, filling, Quoting::none, out.argv.emplace_back());
+      size += out.argv.back().size();
+    }
+    if (size > kFilledMax) break;
+  }
+  return size;
+}
+
 Result<void> Template::Parts::fill_in(const Filling& filling, Expanded& out) const {
   size_t size = 0;
   if (kind == Kind::words) {
-    out.argv.reserve(words.size());
-    for (const Pattern& word : words) {
-      if (is_all(word)) {
-        for (const std::string_view column : filling.columns) {
-          size += out.argv.emplace_back(cut_path(column, word[0].cut)).size();
-        }
-      } else {
-        fill(word, filling, Quoting::none, out.argv.emplace_back());
-        size += out.argv.back().size();
-      }
-      if (size > kFilledMax) break;
-    }
+    size = fill_words(filling, out);
   } else if (kind == Kind::line) {
     std::string text;
     fill(line, filling, no_quote ? Quoting::none : Quoting::shell, text);

@@ -215,6 +215,7 @@ TEST(Expand, TheLastSourceVariesFastestAndLinkedOnesGoAlong) {
   const model::Inputs inputs = sources_of({{2, false}, {3, false}, {3, true}});
   EXPECT_EQ(count_tasks(inputs).value(), 6U);
   std::vector<std::vector<uint64_t>> all;
+  all.reserve(6);
   for (uint64_t task = 0; task < 6; ++task) all.push_back(source_indices(inputs, task));
   EXPECT_EQ(all, (std::vector<std::vector<uint64_t>>{
                      {0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {1, 0, 0}, {1, 1, 1}, {1, 2, 2}}));

@@ -20,19 +20,19 @@ WallTime at(int64_t second) { return WallTime(seconds(1'800'000'000 + second)); 
 
 class Ledgers : public testing::Test {
  protected:
-  const std::unique_ptr<CallStore> store_ = memory_store(posix_clock());
-  Table& table_ = store_->table();
-  const IterativeJob job_ = {.id = "job", .iterations = 100'000, .partitions = 2};
+  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  Table& table = store->table();
+  const IterativeJob job = {.id = "job", .iterations = 100'000, .partitions = 2};
 
-  std::map<std::pair<size_t, uint32_t>, uint64_t> had_ = {};
+  std::map<std::pair<size_t, uint32_t>, uint64_t> given = {};
 
   std::optional<Span> turn(size_t partition, uint32_t attempt, int64_t second) {
-    uint64_t& had = had_[{partition, attempt}];
-    const Taker who{job_, partition, attempt, had};
-    const auto taken = take_turn(table_, who, at(second));
+    uint64_t& so_far = given[{partition, attempt}];
+    const Taker who{job, partition, attempt, so_far};
+    const auto taken = take_turn(table, who, at(second));
     EXPECT_TRUE(taken.ok());
     if (!taken.ok() || !taken.value().span) return std::nullopt;
-    had += taken.value().span->size();
+    so_far += taken.value().span->size();
     return taken.value().span;
   }
 };
@@ -41,7 +41,7 @@ TEST_F(Ledgers, TurnsAreKeptInTheStore) {
   EXPECT_EQ(turn(0, 1, 0), (Span{0, 1}));
   EXPECT_EQ(turn(0, 1, 1), (Span{1, 2}));
   EXPECT_EQ(turn(1, 1, 2), (Span{50'000, 50'001}));
-  const LedgerNow now = read_ledger(table_, job_, at(3)).value();
+  const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_EQ(now.begun, at(0));
   EXPECT_EQ(now.ledger.holders[0].taken, 2U);
   EXPECT_EQ(now.ledger.pool(), 100'000U - 3);
@@ -52,16 +52,16 @@ TEST_F(Ledgers, WhatIsLostOrLeftComesBack) {
   turn(0, 1, 0);
   turn(0, 1, 1);
   turn(1, 1, 1);
-  EXPECT_EQ(leave(table_, {job_, 0, 1}, 1, at(2)).value(), balance::Code::ok);
-  ASSERT_TRUE(lose_partition(table_, {job_, 1, 1}, at(2)).ok());
-  const LedgerNow now = read_ledger(table_, job_, at(3)).value();
+  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(2)).value(), balance::Code::ok);
+  ASSERT_TRUE(lose_partition(table, {job, 1, 1}, at(2)).ok());
+  const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_EQ(now.ledger.back, (std::vector<Span>{{1, 2}, {50'000, 50'001}}));
-  EXPECT_EQ(leave(table_, {job_, 0, 1}, 1, at(4)).value(), balance::Code::ended);
+  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(4)).value(), balance::Code::ended);
 }
 
 TEST_F(Ledgers, ADamagedRowIsNotBelieved) {
   turn(0, 1, 0);
-  const LedgerNow good = read_ledger(table_, job_, at(1)).value();
+  const LedgerNow good = read_ledger(table, job, at(1)).value();
   model::Ledger twice = encode(good);
   twice.mutable_partitions(1)->mutable_own()->set_first(49'999);
   EXPECT_FALSE(decode(twice).ok());
@@ -88,57 +88,57 @@ TEST_F(Ledgers, LargeOnesFitIntoARow) {
 
 TEST_F(Ledgers, AnAnswerThatWasLostIsGivenAgain) {
   turn(0, 1, 0);
-  const Taker who{job_, 0, 1, 1};
-  const auto lost = take_turn(table_, who, at(1)).value().span;
-  EXPECT_EQ(take_turn(table_, who, at(2)).value().span, lost);
-  EXPECT_EQ(read_ledger(table_, job_, at(3)).value().ledger.pool(), 100'000U - 2);
+  const Taker who{job, 0, 1, 1};
+  const auto lost = take_turn(table, who, at(1)).value().span;
+  EXPECT_EQ(take_turn(table, who, at(2)).value().span, lost);
+  EXPECT_EQ(read_ledger(table, job, at(3)).value().ledger.pool(), 100'000U - 2);
 }
 
 TEST_F(Ledgers, WhoLeavesGivesTheRestToOthers) {
   turn(0, 1, 0);
-  const auto alone = take_turn(table_, {job_, 0, 1, 1}, at(1), true);
+  const auto alone = take_turn(table, {job, 0, 1, 1}, at(1), true);
   EXPECT_TRUE(alone.value().span) << "there is nobody else";
   turn(1, 1, 1);
-  EXPECT_FALSE(take_turn(table_, {job_, 0, 1, 2}, at(2), true).value().span);
-  const LedgerNow now = read_ledger(table_, job_, at(3)).value();
+  EXPECT_FALSE(take_turn(table, {job, 0, 1, 2}, at(2), true).value().span);
+  const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_TRUE(now.ledger.task.partitions[0].finished);
   EXPECT_EQ(now.ledger.holders[0].taken, 2U);
 }
 
 TEST_F(Ledgers, WhatAFailedPartitionHadIsFoundAgain) {
-  IterativeJob small = job_;
+  IterativeJob small = job;
   small.iterations = 4;
-  const auto had = take_turn(table_, {small, 0, 1}, at(0)).value().span->size();
+  const auto had = take_turn(table, {small, 0, 1}, at(0)).value().span->size();
   uint64_t mine = 0;
-  while (const auto span = take_turn(table_, {small, 1, 1, mine}, at(1)).value().span) {
+  while (const auto span = take_turn(table, {small, 1, 1, mine}, at(1)).value().span) {
     mine += span->size();
     if (mine + had < 4) continue;
     // It dies, and nobody tells the ledger.
     model::Page page;
     page.add_outcomes()->set_state(model::STATE_LOST);
     ASSERT_TRUE(
-        table_.put(kPages, {page_key("job", 0), page.SerializeAsString(), kAnyVersion}).ok());
+        table.put(kPages, {page_key("job", 0), page.SerializeAsString(), kAnyVersion}).ok());
   }
   EXPECT_EQ(mine, 4U);
 }
 
 TEST_F(Ledgers, ADeadlineInDangerMakesPartitions) {
-  IterativeJob late = job_;
+  IterativeJob late = job;
   late.partitions = 1;
   late.most = 8;
   late.finish_by = at(100);
   uint64_t had = 0;
   for (int64_t second = 0; second < 5; ++second) {  // One a second.
-    had += take_turn(table_, {late, 0, 1, had}, at(second)).value().span->size();
+    had += take_turn(table, {late, 0, 1, had}, at(second)).value().span->size();
   }
-  const Row row = table_.get(kLedgers, std::vector<std::string>{"job"}).value()[0];
+  const Row row = table.get(kLedgers, std::vector<std::string>{"job"}).value()[0];
   EXPECT_EQ(reserve_needed(row, 1, 8, false).value(), 7U);
-  EXPECT_TRUE(take_turn(table_, {late, 7, 1}, at(5)).value().span);
+  EXPECT_TRUE(take_turn(table, {late, 7, 1}, at(5)).value().span);
 }
 
 TEST_F(Ledgers, ReserveStartsWhenItIsNeeded) {
   const auto row = [this] {
-    return table_.get(kLedgers, std::vector<std::string>{"job"}).value()[0];
+    return table.get(kLedgers, std::vector<std::string>{"job"}).value()[0];
   };
   EXPECT_EQ(reserve_needed(row(), 2, 8, false).value(), 0U) << "nobody has begun";
   EXPECT_EQ(reserve_needed(row(), 2, 8, true).value(), 6U) << "nobody can begin";
@@ -147,7 +147,7 @@ TEST_F(Ledgers, ReserveStartsWhenItIsNeeded) {
   EXPECT_EQ(reserve_needed(row(), 2, 8, true).value(), 1U) << "nobody else is left";
   for (int64_t second = 1; turn(0, 1, second);) second += 100;
   EXPECT_EQ(reserve_needed(row(), 2, 8, false).value(), 6U) << "all is done";
-  EXPECT_FALSE(take_turn(table_, {job_, 5, 1}, at(1'000'000)).value().span);
+  EXPECT_FALSE(take_turn(table, {job, 5, 1}, at(1'000'000)).value().span);
 }
 
 // Before its first commit, somebody else is quicker.
@@ -171,12 +171,12 @@ class Outrun final : public CallStore {
 
 TEST_F(Ledgers, OfTwoTurnsAtOnceOneIsSecond) {
   std::optional<Span> first;
-  Outrun slow(*store_, [&] { first = turn(1, 1, 0); });
-  const auto second = take_turn(slow.table(), {job_, 0, 1}, at(0));
+  Outrun slow(*store, [&] { first = turn(1, 1, 0); });
+  const auto second = take_turn(slow.table(), {job, 0, 1}, at(0));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second.value().span, (Span{0, 1}));
   EXPECT_EQ(first, (Span{50'000, 50'001}));
-  EXPECT_EQ(read_ledger(table_, job_, at(1)).value().ledger.pool(), 100'000U - 2);
+  EXPECT_EQ(read_ledger(table, job, at(1)).value().ledger.pool(), 100'000U - 2);
 }
 
 }  // namespace

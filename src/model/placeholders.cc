@@ -73,12 +73,12 @@ std::optional<Placeholder> parse_one(std::string_view inside, const model::Input
 
 std::string_view without_extension(std::string_view path) {
   const size_t dot = path.find_last_of("./");
-  return dot != path.npos && path[dot] == '.' ? path.substr(0, dot) : path;
+  return dot != std::string_view::npos && path[dot] == '.' ? path.substr(0, dot) : path;
 }
 
 std::string_view without_folder(std::string_view path) {
   const size_t slash = path.rfind('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 std::string_view folder_of(std::string_view path) {
@@ -88,7 +88,7 @@ std::string_view folder_of(std::string_view path) {
   };
   path = strip(path);
   const size_t slash = path.rfind('/');
-  return slash == path.npos ? "." : strip(path.substr(0, slash + 1));
+  return slash == std::string_view::npos ? "." : strip(path.substr(0, slash + 1));
 }
 
 void append_number(std::string& out, int64_t number) {
@@ -126,8 +126,8 @@ Pattern parse_pattern(std::string_view text, const model::Inputs& inputs) {
   };
   while (!inputs.single()) {
     const size_t open = text.find('{');
-    const size_t close = text.find_first_of("{}", open == text.npos ? open : open + 1);
-    if (close == text.npos) break;
+    const size_t close = text.find_first_of("{}", open == std::string_view::npos ? open : open + 1);
+    if (close == std::string_view::npos) break;
     auto found = text[close] == '}' ? parse_one(text.substr(open + 1, close - open - 1), inputs)
                                     : std::nullopt;
     if (found) {

@@ -11,7 +11,7 @@ class ProgressTest : public TestJobs {
  protected:
   Progress progress_of(const std::string& id, int64_t later_us = 1'000'000) {
     const WallTime now{Millis((now_us() + later_us) / 1000)};
-    return read_progress(*store_, id, now).value();
+    return read_progress(*store, id, now).value();
   }
 };
 
@@ -87,7 +87,7 @@ TEST_F(ProgressTest, StateFollowsFromRows) {
   EXPECT_EQ(progress_of("a").standing.state, JobState::done);
   end_job("b", model::End::CANCELLED, 0, 0);
   EXPECT_EQ(progress_of("b").standing.state, JobState::cancelled);
-  EXPECT_EQ(read_progress(*store_, "c", clock_.wall()).error().code, Code::not_found);
+  EXPECT_EQ(read_progress(*store, "c", clock.wall()).error().code, Code::not_found);
 }
 
 }  // namespace

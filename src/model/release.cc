@@ -125,15 +125,15 @@ Put skipped_end(const std::string& job, const std::string& why, int64_t now_us) 
 std::vector<Write> forget_writes(const model::Job& job) {
   std::vector<Write> writes;
   for (const std::string& other : job.spec().after()) {
-    writes.push_back(Erase{std::string(kAfter), after_key(other, job.id()), kAnyVersion});
+    writes.emplace_back(Erase{std::string(kAfter), after_key(other, job.id()), kAnyVersion});
   }
-  writes.push_back(Erase{std::string(kWaits), job.id(), kAnyVersion});
+  writes.emplace_back(Erase{std::string(kWaits), job.id(), kAnyVersion});
   return writes;
 }
 
 std::vector<Write> skipped_writes(const model::Job& job) {
   std::vector<Write> writes = forget_writes(job);
-  writes.push_back(forget_mark(job.id()));
+  writes.emplace_back(forget_mark(job.id()));
   return writes;
 }
 

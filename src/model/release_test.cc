@@ -15,10 +15,10 @@ class ReleaseTest : public TestJobs {
     submit_job(id, spec);
   }
   bool waits(const std::string& id) {
-    return get_row(store_->table(), kWaits, id).value().version != 0;
+    return get_row(store->table(), kWaits, id).value().version != 0;
   }
   model::End end_of(const std::string& id) {
-    return read_record<model::End>(store_->table(), kEnds, id).value().record;
+    return read_record<model::End>(store->table(), kEnds, id).value().record;
   }
 };
 
@@ -27,15 +27,15 @@ TEST_F(ReleaseTest, AJobWaitsForAllThatItComesAfter) {
   submit_job("b", 1);
   submit_after("c", {"a", "b"});
   end_job("a", model::End::DONE, 1, 0);
-  ASSERT_TRUE(release_dependants(*store_, "a", 7).ok());
+  ASSERT_TRUE(release_dependants(*store, "a", 7).ok());
   EXPECT_TRUE(waits("c"));
   EXPECT_TRUE(queued("c").empty());
 
   end_job("b", model::End::DONE, 1, 0);
-  ASSERT_TRUE(release_dependants(*store_, "b", 7).ok());
+  ASSERT_TRUE(release_dependants(*store, "b", 7).ok());
   EXPECT_FALSE(waits("c"));
   EXPECT_EQ(queued("c").at(0).last(), 3);
-  EXPECT_TRUE(store_->table().scan(kAfter, "", "", 10).value().empty());
+  EXPECT_TRUE(store->table().scan(kAfter, "", "", 10).value().empty());
 }
 
 TEST_F(ReleaseTest, WhatHasEndedBeforeNeedsNoWaiting) {
@@ -50,9 +50,9 @@ TEST_F(ReleaseTest, TwoWhoReleaseAtOnceStartTheJobOnce) {
   submit_job("a", 1);
   submit_after("b", {"a"});
   end_job("a", model::End::DONE, 1, 0);
-  const auto job = read_job(store_->table(), "b").value();
-  ASSERT_TRUE(release_dependants(*store_, "a", 7).ok());
-  EXPECT_EQ(store_->commit(go_writes(job, 7)).error().code, Code::conflict);
+  const auto job = read_job(store->table(), "b").value();
+  ASSERT_TRUE(release_dependants(*store, "a", 7).ok());
+  EXPECT_EQ(store->commit(go_writes(job, 7)).error().code, Code::conflict);
 }
 
 TEST_F(ReleaseTest, AFailureSkipsAllThatComesAfterIt) {
@@ -61,7 +61,7 @@ TEST_F(ReleaseTest, AFailureSkipsAllThatComesAfterIt) {
   submit_after("c", {"b"});
   submit_after("d", {"c", "a"});
   end_job("a", model::End::DONE, 0, 1);
-  ASSERT_TRUE(release_dependants(*store_, "a", 7).ok());
+  ASSERT_TRUE(release_dependants(*store, "a", 7).ok());
   for (const char* id : {"b", "c", "d"}) {
     EXPECT_EQ(end_of(id).kind(), model::End::SKIPPED) << id;
     EXPECT_FALSE(waits(id)) << id;
@@ -69,7 +69,7 @@ TEST_F(ReleaseTest, AFailureSkipsAllThatComesAfterIt) {
   }
   EXPECT_EQ(end_of("b").why(), "job a had 1 of 1 tasks fail");
   EXPECT_EQ(end_of("c").why(), "job b was skipped");
-  EXPECT_TRUE(store_->table().scan(kAfter, "", "", 10).value().empty());
+  EXPECT_TRUE(store->table().scan(kAfter, "", "", 10).value().empty());
 }
 
 TEST_F(ReleaseTest, WhoRepeatsTheWorkOfOneThatDiedFindsTheRest) {
@@ -77,9 +77,9 @@ TEST_F(ReleaseTest, WhoRepeatsTheWorkOfOneThatDiedFindsTheRest) {
   submit_after("b", {"a"});
   submit_after("c", {"b"});
   end_job("a", model::End::CANCELLED, 0, 0);
-  const auto job = read_job(store_->table(), "b").value();
-  ASSERT_TRUE(store_->commit(skip_writes(job, "job a was cancelled", 7)).ok());  // And died.
-  ASSERT_TRUE(release_dependants(*store_, "a", 8).ok());
+  const auto job = read_job(store->table(), "b").value();
+  ASSERT_TRUE(store->commit(skip_writes(job, "job a was cancelled", 7)).ok());  // And died.
+  ASSERT_TRUE(release_dependants(*store, "a", 8).ok());
   EXPECT_EQ(end_of("c").kind(), model::End::SKIPPED);
   EXPECT_FALSE(waits("b"));
 }
@@ -87,7 +87,7 @@ TEST_F(ReleaseTest, WhoRepeatsTheWorkOfOneThatDiedFindsTheRest) {
 TEST_F(ReleaseTest, AJobCannotComeAfterOneThatDoesNotExist) {
   model::Spec spec = spec_of(1);
   spec.add_after("nobody");
-  const auto refused = submit(*store_, spec, {.id = "j"});
+  const auto refused = submit(*store, spec, {.id = "j"});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::not_found);
   EXPECT_NE(refused.error().what.find("nobody"), std::string::npos);

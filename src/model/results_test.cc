@@ -10,7 +10,7 @@ namespace {
 class Results : public TestJobs {
  protected:
   std::vector<uint64_t> read(const std::string& id, uint64_t first, uint64_t last) {
-    ResultReader reader(store_->table(), id, first, last);
+    ResultReader reader(store->table(), id, first, last);
     std::vector<uint64_t> tasks;
     while (true) {
       const auto result = reader.next().value();
@@ -56,7 +56,7 @@ TEST_F(Results, AFollowerTakesEachOutcomeOnce) {
     return {};
   };
   run_tasks("j", 600, 300, 310);
-  ASSERT_TRUE(follower.look(store_->table(), take).ok());
+  ASSERT_TRUE(follower.look(store->table(), take).ok());
   EXPECT_EQ(tasks.size(), 10);
 
   model::Page reply;
@@ -67,8 +67,8 @@ TEST_F(Results, AFollowerTakesEachOutcomeOnce) {
   EXPECT_EQ(tasks.size(), 11);
 
   run_tasks("j", 600, 0, 600);
-  ASSERT_TRUE(follower.look(store_->table(), take).ok());
-  ASSERT_TRUE(follower.look(store_->table(), take).ok());
+  ASSERT_TRUE(follower.look(store->table(), take).ok());
+  ASSERT_TRUE(follower.look(store->table(), take).ok());
   EXPECT_EQ(tasks.size(), 600);
   EXPECT_TRUE(follower.complete());
 }
@@ -78,7 +78,7 @@ TEST_F(Results, PagesThatAreSkippedAreNotRead) {
   run_tasks("j", 10'000, 0, 10'000);
   std::vector<uint64_t> numbers;
   ASSERT_TRUE(read_pages(
-                  store_->table(), "j", 1, 39, [](uint64_t number) { return number % 3 != 0; },
+                  store->table(), "j", 1, 39, [](uint64_t number) { return number % 3 != 0; },
                   [&](uint64_t number, const model::Page&) -> Result<bool> {
                     numbers.push_back(number);
                     return true;
@@ -89,20 +89,20 @@ TEST_F(Results, PagesThatAreSkippedAreNotRead) {
 
 TEST_F(Results, OutputIsFoundWhereverItIs) {
   model::Outcome here = outcome(7, model::STATE_OK, "small");
-  EXPECT_EQ(whole_output(*store_, "j", 7, here, "out").value(), "small");
-  EXPECT_EQ(whole_output(*store_, "j", 7, here, "err").value(), "");
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "out").value(), "small");
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "err").value(), "");
 
   here.mutable_err()->set_where(model::Output::ROW);
-  EXPECT_EQ(whole_output(*store_, "j", 7, here, "err").error().code, Code::not_found);
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "err").error().code, Code::not_found);
   put(kOutputs, output_key("j", 7, 1, "err"), "from a row");
-  EXPECT_EQ(whole_output(*store_, "j", 7, here, "err").value(), "from a row");
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "err").value(), "from a row");
 
   const std::string large(3'000'000, 'x');
   here.mutable_out()->set_where(model::Output::BLOB);
   here.mutable_out()->set_size(large.size());
   const NamedBlob blob = blob_of_bytes(blob_name("j", 7, 1, "out"), large);
-  ASSERT_TRUE(store_->blobs().put(blob.name, blob.size, blob.source).ok());
-  EXPECT_EQ(whole_output(*store_, "j", 7, here, "out").value(), large);
+  ASSERT_TRUE(store->blobs().put(blob.name, blob.size, blob.source).ok());
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "out").value(), large);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void add_words(std::string_view text, std::vector<Pattern>& words, bool& begun) 
 }  // namespace
 
 bool is_shell_word(std::string_view word) {
-  return word.find('=') != word.npos ||
+  return word.find('=') != std::string_view::npos ||
          std::find(kShellWords.begin(), kShellWords.end(), word) != kShellWords.end() ||
          std::find(kOfThisShell.begin(), kOfThisShell.end(), word) != kOfThisShell.end();
 }

@@ -44,8 +44,8 @@ class PageRetry {
     std::vector<Write> writes = {Put{
         std::string(kPages), key, without_failed(page.record).SerializeAsString(), page.version}};
     if (full) TRY(cut_tree(counts_of(page.record), writes));
-    if (end_.version != 0) writes.push_back(Erase{std::string(kEnds), job_.id(), end_.version});
-    writes.push_back(std::move(push));
+    if (end_.version != 0) writes.emplace_back(Erase{std::string(kEnds), job_.id(), end_.version});
+    writes.emplace_back(std::move(push));
     return writes;
   }
 
@@ -79,7 +79,7 @@ class PageRetry {
       model::Node node = stored.record;
       if (!remove_child(node, child_of(child), below)) return {};
       node.set_round(job_.round());
-      writes.push_back(Put{std::string(kNodes), key, node.SerializeAsString(), stored.version});
+      writes.emplace_back(Put{std::string(kNodes), key, node.SerializeAsString(), stored.version});
       if (!is_full(stored.record, level, number, tasks)) return {};
       below = counts_of(stored.record);
       child = number;

@@ -13,33 +13,33 @@ namespace {
 class Steer : public TestJobs {
  protected:
   Standing standing_of(const std::string& id) {
-    return read_standings(store_->table(), {id}).value().front();
+    return read_standings(store->table(), {id}).value().front();
   }
   model::Node node_of(const std::string& id, uint32_t level, uint64_t number) {
-    return read_record<model::Node>(store_->table(), kNodes, node_key(id, level, number))
+    return read_record<model::Node>(store->table(), kNodes, node_key(id, level, number))
         .value()
         .record;
   }
   void finish_queued(const std::string& id) {
-    const std::string queue = read_job(store_->table(), id).value().record.queue();
+    const std::string queue = read_job(store->table(), id).value().record.queue();
     std::vector<Lease> leases;
-    const auto pulled = store_->queue().pull(queue, 100, Millis(1000), Millis(0));
+    const auto pulled = store->queue().pull(queue, 100, Millis(1000), Millis(0));
     for (const dunlin::Delivery& one : pulled.value()) {
       leases.push_back(one.lease);
     }
-    ASSERT_TRUE(store_->queue().finish(queue, leases).ok());
+    ASSERT_TRUE(store->queue().finish(queue, leases).ok());
   }
 };
 
 TEST_F(Steer, CancelEndsAJobOnce) {
   submit_job("j", 500);
   run_tasks("j", 500, 0, 10, {1});
-  EXPECT_FALSE(cancel_job(*store_, "j", 9).value().has_value());
+  EXPECT_FALSE(cancel_job(*store, "j", 9).value().has_value());
   EXPECT_EQ(standing_of("j").state, JobState::cancelled);
   EXPECT_EQ(standing_of("j").end.ok(), 9);
-  EXPECT_EQ(cancel_job(*store_, "j", 10).value()->state, JobState::cancelled);
+  EXPECT_EQ(cancel_job(*store, "j", 10).value()->state, JobState::cancelled);
   EXPECT_EQ(standing_of("j").end.ended_us(), 9);
-  EXPECT_EQ(cancel_job(*store_, "k", 10).error().code, Code::not_found);
+  EXPECT_EQ(cancel_job(*store, "k", 10).error().code, Code::not_found);
 }
 
 TEST_F(Steer, CancelSkipsWhatComesAfter) {
@@ -49,11 +49,11 @@ TEST_F(Steer, CancelSkipsWhatComesAfter) {
   submit_job("b", spec);
   spec.set_after(0, "b");
   submit_job("c", spec);
-  EXPECT_FALSE(cancel_job(*store_, "b", 9).value().has_value());
+  EXPECT_FALSE(cancel_job(*store, "b", 9).value().has_value());
   EXPECT_EQ(standing_of("b").state, JobState::cancelled);
   EXPECT_EQ(standing_of("c").state, JobState::skipped);
   EXPECT_EQ(standing_of("a").state, JobState::open);
-  EXPECT_TRUE(store_->table().scan(kWaits, "", "", 10).value().empty());
+  EXPECT_TRUE(store->table().scan(kWaits, "", "", 10).value().empty());
 }
 
 TEST_F(Steer, RetryQueuesRunsOfFailedTasksOnly) {
@@ -61,11 +61,11 @@ TEST_F(Steer, RetryQueuesRunsOfFailedTasksOnly) {
   finish_queued("j");
   run_tasks("j", 70'000, 0, 70'000, {5, 6, 7, 100, 69'999});
   end_job("j", model::End::DONE, 69'995, 5);
-  const Retried retried = retry_failed(*store_, "j", 9).value();
+  const Retried retried = retry_failed(*store, "j", 9).value();
   EXPECT_EQ(retried.tasks, 5);
   EXPECT_EQ(retried.round, 1);
   EXPECT_EQ(standing_of("j").state, JobState::open);
-  EXPECT_EQ(read_job(store_->table(), "j").value().record.round(), 1);
+  EXPECT_EQ(read_job(store->table(), "j").value().record.round(), 1);
   const auto ranges = queued("j");
   ASSERT_EQ(ranges.size(), 3);
   EXPECT_EQ(ranges[0].first(), 5);
@@ -81,13 +81,13 @@ TEST_F(Steer, RetryCutsTheTreeBackUpToTheRoot) {
   submit_job("j", 70'000);
   run_tasks("j", 70'000, 0, 70'000, {5, 69'999});
   end_job("j", model::End::DONE, 69'998, 2);
-  ASSERT_TRUE(retry_failed(*store_, "j", 9).ok());
+  ASSERT_TRUE(retry_failed(*store, "j", 9).ok());
   const Counts lower = counts_of(node_of("j", 1, 0));
   EXPECT_EQ(lower, (Counts{65'536 - 256, 0}));
   EXPECT_FALSE(has_bit(node_of("j", 1, 0).full(), 0));
   EXPECT_EQ(count_bits(node_of("j", 2, 0).full()), 0);
   EXPECT_EQ(counts_of(node_of("j", 2, 0)), Counts{});
-  const Progress progress = read_progress(*store_, "j", clock_.wall()).value();
+  const Progress progress = read_progress(*store, "j", clock.wall()).value();
   EXPECT_EQ(progress.counts, (Counts{69'998, 0}));
 
   // The two run again, and the tree is whole as it was.
@@ -107,8 +107,8 @@ TEST_F(Steer, RetryForgetsClaimsAndMovesOfWhatFailed) {
   }
   put_page("j", 0, page);
   end_job("j", model::End::DONE, 2, 1);
-  ASSERT_TRUE(retry_failed(*store_, "j", 9).ok());
-  page = read_record<model::Page>(store_->table(), kPages, page_key("j", 0)).value().record;
+  ASSERT_TRUE(retry_failed(*store, "j", 9).ok());
+  page = read_record<model::Page>(store->table(), kPages, page_key("j", 0)).value().record;
   EXPECT_EQ(page.outcomes_size(), 2);
   EXPECT_EQ(page.claims_size(), 2);
   EXPECT_EQ(count_bits(page.moved()), 2);
@@ -140,15 +140,15 @@ TEST_F(Steer, RetryOpensAnotherRoundIfTheJobHasEndedInBetween) {
   finish_queued("j");
   run_tasks("j", 600, 0, 600, {7, 307});
   end_job("j", model::End::DONE, 598, 2);
-  Interrupted store(*store_, [this] {
+  Interrupted interrupted(*store, [this] {
     run_tasks("j", 600, 0, 256);
     end_job("j", model::End::DONE, 599, 1);
   });
-  const Retried retried = retry_failed(store, "j", 9).value();
+  const Retried retried = retry_failed(interrupted, "j", 9).value();
   EXPECT_EQ(retried.tasks, 2);
   EXPECT_EQ(retried.round, 2);
   EXPECT_EQ(standing_of("j").state, JobState::open);
-  EXPECT_EQ(read_job(store_->table(), "j").value().record.round(), 2);
+  EXPECT_EQ(read_job(store->table(), "j").value().record.round(), 2);
   const auto ranges = queued("j");
   ASSERT_EQ(ranges.size(), 2);
   EXPECT_EQ(ranges[0].round(), 1);
@@ -161,25 +161,25 @@ TEST_F(Steer, OfTwoWhoRetryOneIsTold) {
   finish_queued("j");
   run_tasks("j", 600, 0, 600, {7, 307});
   end_job("j", model::End::DONE, 598, 2);
-  Interrupted store(*store_, [this] {
+  Interrupted interrupted(*store, [this] {
     run_tasks("j", 600, 0, 256);
     end_job("j", model::End::DONE, 599, 1);
-    EXPECT_EQ(retry_failed(*store_, "j", 9).value().tasks, 1);
+    EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 1);
     run_tasks("j", 600, 256, 512, {307});
     end_job("j", model::End::DONE, 599, 1);
   });
-  EXPECT_EQ(retry_failed(store, "j", 9).error().code, Code::conflict);
+  EXPECT_EQ(retry_failed(interrupted, "j", 9).error().code, Code::conflict);
   EXPECT_EQ(standing_of("j").state, JobState::failed);
 }
 
 TEST_F(Steer, RetryNeedsAJobThatIsDone) {
   submit_job("j", 3);
-  EXPECT_EQ(retry_failed(*store_, "j", 9).error().code, Code::conflict);
+  EXPECT_EQ(retry_failed(*store, "j", 9).error().code, Code::conflict);
   end_job("j", model::End::CANCELLED, 0, 0);
-  EXPECT_EQ(retry_failed(*store_, "j", 9).error().code, Code::invalid);
+  EXPECT_EQ(retry_failed(*store, "j", 9).error().code, Code::invalid);
   run_tasks("j", 3, 0, 3);
   end_job("j", model::End::DONE, 3, 0);
-  EXPECT_EQ(retry_failed(*store_, "j", 9).value().tasks, 0);
+  EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 0);
   EXPECT_EQ(standing_of("j").state, JobState::done);
 }
 

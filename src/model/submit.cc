@@ -99,25 +99,25 @@ Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Ro
   const bool waits = decision.what == Release::wait;
   for (const Row& end : ends) {
     if (end.version != 0) {
-      writes.push_back(Put{std::string(kEnds), end.key, end.value, end.version});
+      writes.emplace_back(Put{std::string(kEnds), end.key, end.value, end.version});
       continue;
     }
-    writes.push_back(Erase{std::string(kEnds), end.key, 0});
+    writes.emplace_back(Erase{std::string(kEnds), end.key, 0});
     if (!waits) continue;
     // The mark makes whoever ends the other job look at what comes after it.
-    writes.push_back(Put{std::string(kAfter), after_key(end.key, ""), "", kAnyVersion});
-    writes.push_back(Put{std::string(kAfter), after_key(end.key, job.id()), "", 0});
+    writes.emplace_back(Put{std::string(kAfter), after_key(end.key, ""), "", kAnyVersion});
+    writes.emplace_back(Put{std::string(kAfter), after_key(end.key, job.id()), "", 0});
   }
   const int64_t now_us = job.spec().created_us();
   switch (decision.what) {
     case Release::wait:
-      writes.push_back(Put{std::string(kWaits), job.id(), "", 0});
+      writes.emplace_back(Put{std::string(kWaits), job.id(), "", 0});
       break;
     case Release::go:
-      writes.push_back(Push{job.queue(), first_messages(job, now_us)});
+      writes.emplace_back(Push{job.queue(), first_messages(job, now_us)});
       break;
     case Release::skip:
-      writes.push_back(skipped_end(job.id(), decision.why, now_us));
+      writes.emplace_back(skipped_end(job.id(), decision.why, now_us));
       break;
   }
   return writes;
@@ -128,15 +128,20 @@ Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Ro
 Result<std::vector<Write>> submission(const model::Job& job, const Row& key, bool route_there,
                                       const std::vector<Row>& ends) {
   std::vector<Write> writes = TRY(beginning(job, ends));
-  writes.push_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
+  writes.emplace_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
   if (!route_there) {
-    writes.push_back(
+    writes.emplace_back(
         Put{std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), 0});
   }
   if (!key.key.empty()) {
-    writes.push_back(Put{std::string(kKeys), key.key, job.id(), key.version});
+    writes.emplace_back(Put{std::string(kKeys), key.key, job.id(), key.version});
   }
   return writes;
+}
+
+Result<void> put_blobs(Blobs& store, const std::vector<NamedBlob>& blobs) {
+  for (const NamedBlob& blob : blobs) TRY(store.put(blob.name, blob.size, blob.source));
+  return {};
 }
 
 void tidy_up(model::Spec& spec) {
@@ -229,12 +234,8 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
         look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();
     if (existing) return Submitted{*existing, true};
     const std::vector<Row> ends = TRY(ends_before(store, job.spec()));
-    if (!blobs_there) {
-      for (const NamedBlob& blob : options.blobs) {
-        TRY(store.blobs().put(blob.name, blob.size, blob.source));
-      }
-      blobs_there = true;
-    }
+    if (!blobs_there) TRY(put_blobs(store.blobs(), options.blobs));
+    blobs_there = true;
     const bool route_there =
         options.route_known || TRY(get_row(store.table(), kRoutes, job.queue())).version != 0;
     const auto committed = store.commit(TRY(submission(job, key, route_there, ends)));

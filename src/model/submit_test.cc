@@ -55,7 +55,7 @@ TEST_F(Submit, ItsQueueIsListedAmongTheRoutes) {
   for (const char* tag : {"gpu", "a", "gpu"}) spec.mutable_requires_()->add_tags(tag);
   submit_job("j1", spec);
   submit_job("j2", spec);
-  const auto rows = store_->table().scan(kRoutes, "", "", 10).value();
+  const auto rows = store->table().scan(kRoutes, "", "", 10).value();
   ASSERT_EQ(rows.size(), 1);
   model::Route route;
   ASSERT_TRUE(route.ParseFromString(rows[0].value));
@@ -66,26 +66,26 @@ TEST_F(Submit, ItsQueueIsListedAmongTheRoutes) {
 
 TEST_F(Submit, TheSameIdTwiceIsOneJob) {
   submit_job("j1", 5);
-  const auto again = submit(*store_, spec_of(5), {.id = "j1"});
+  const auto again = submit(*store, spec_of(5), {.id = "j1"});
   EXPECT_TRUE(again.value().existed);
   EXPECT_EQ(queued("j1").size(), 1);
-  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j1"}).error().code, Code::conflict);
+  EXPECT_EQ(submit(*store, spec_of(6), {.id = "j1"}).error().code, Code::conflict);
 }
 
 TEST_F(Submit, TheSameKeyNamesTheSameJob) {
-  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j1", .key = "k"}).value().id, "j1");
+  EXPECT_EQ(submit(*store, spec_of(5), {.id = "j1", .key = "k"}).value().id, "j1");
   model::Spec later = spec_of(5);
   later.set_created_us(now_us() + 5);
   later.set_reply("reply.2");
-  const auto again = submit(*store_, later, {.id = "j2", .key = "k"});
+  const auto again = submit(*store, later, {.id = "j2", .key = "k"});
   EXPECT_EQ(again.value().id, "j1");
   EXPECT_TRUE(again.value().existed);
-  EXPECT_EQ(store_->table().scan(kJobs, "", "", 10).value().size(), 1);
+  EXPECT_EQ(store->table().scan(kJobs, "", "", 10).value().size(), 1);
 }
 
 TEST_F(Submit, AKeyOfADifferentJobIsNamed) {
-  (void)submit(*store_, spec_of(5), {.id = "j1", .key = "nightly"}).value();
-  const auto other = submit(*store_, spec_of(6), {.id = "j2", .key = "nightly"});
+  (void)submit(*store, spec_of(5), {.id = "j1", .key = "nightly"}).value();
+  const auto other = submit(*store, spec_of(6), {.id = "j2", .key = "nightly"});
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::conflict);
   EXPECT_NE(other.error().what.find("nightly"), std::string::npos);
@@ -93,15 +93,15 @@ TEST_F(Submit, AKeyOfADifferentJobIsNamed) {
 }
 
 TEST_F(Submit, AKeyOfAJobThatIsGoneIsFree) {
-  (void)submit(*store_, spec_of(5), {.id = "j1", .key = "k"}).value();
-  ASSERT_TRUE(store_->table().erase(kJobs, "j1", kAnyVersion).ok());
-  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j2", .key = "k"}).value().id, "j2");
-  EXPECT_EQ(submit(*store_, spec_of(6), {.id = "j3", .key = "k"}).value().id, "j2");
+  (void)submit(*store, spec_of(5), {.id = "j1", .key = "k"}).value();
+  ASSERT_TRUE(store->table().erase(kJobs, "j1", kAnyVersion).ok());
+  EXPECT_EQ(submit(*store, spec_of(6), {.id = "j2", .key = "k"}).value().id, "j2");
+  EXPECT_EQ(submit(*store, spec_of(6), {.id = "j3", .key = "k"}).value().id, "j2");
 }
 
 TEST_F(Submit, AFreshIdAndAKnownRouteCostOneRequest) {
   submit_job("j1", 1);
-  CountingStore counting(*store_);
+  CountingStore counting(*store);
   const SubmitOptions options{.id = "j2", .fresh = true, .route_known = true};
   EXPECT_FALSE(submit(counting, spec_of(1), options).value().existed);
   EXPECT_EQ(counting.commits, 1);
@@ -113,31 +113,31 @@ TEST_F(Submit, AFreshIdThatIsTakenIsAConflictUnlessTheJobIsOurs) {
   const SubmitOptions options{.id = "j1", .fresh = true, .route_known = true};
   model::Spec spec = spec_of(1);
   spec.set_reply("reply.ours");
-  EXPECT_FALSE(submit(*store_, spec, options).value().existed);
-  EXPECT_TRUE(submit(*store_, spec, options).value().existed);
+  EXPECT_FALSE(submit(*store, spec, options).value().existed);
+  EXPECT_TRUE(submit(*store, spec, options).value().existed);
   spec.set_reply("reply.theirs");
-  EXPECT_EQ(submit(*store_, spec, options).error().code, Code::conflict);
+  EXPECT_EQ(submit(*store, spec, options).error().code, Code::conflict);
   EXPECT_EQ(queued("j1").size(), 1);
 }
 
 TEST_F(Submit, AFreshIdStillFindsItsKey) {
-  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j1", .key = "k", .fresh = true}).value().id, "j1");
-  EXPECT_EQ(submit(*store_, spec_of(5), {.id = "j2", .key = "k", .fresh = true}).value().id, "j1");
+  EXPECT_EQ(submit(*store, spec_of(5), {.id = "j1", .key = "k", .fresh = true}).value().id, "j1");
+  EXPECT_EQ(submit(*store, spec_of(5), {.id = "j2", .key = "k", .fresh = true}).value().id, "j1");
 }
 
 TEST_F(Submit, AKeyComparesTheInputsToo) {
   const auto with_input = [&](const std::string& id, const std::string& bytes) {
     model::Spec spec = spec_of(5);
     spec.set_stdin_blob(input_blob_name(id, "stdin"));
-    return submit(*store_, spec,
+    return submit(*store, spec,
                   {.id = id, .key = "k", .blobs = {blob_of_bytes(spec.stdin_blob(), bytes)}});
   };
   EXPECT_EQ(with_input("j1", "one").value().id, "j1");
   EXPECT_EQ(with_input("j2", "one").value().id, "j1");
   EXPECT_EQ(with_input("j3", "two").error().code, Code::conflict);
   EXPECT_EQ(with_input("j4", "on").error().code, Code::conflict);
-  EXPECT_EQ(store_->blobs().get("jobs/j1/input/stdin", 0, 10).value(), "one");
-  EXPECT_EQ(store_->blobs().list("", "", 10).value().size(), 1);
+  EXPECT_EQ(store->blobs().get("jobs/j1/input/stdin", 0, 10).value(), "one");
+  EXPECT_EQ(store->blobs().list("", "", 10).value().size(), 1);
 }
 
 TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
@@ -162,12 +162,12 @@ TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
   for (const Case& one : cases) {
     model::Spec spec = spec_of(1);
     one.spoil(spec);
-    const auto refused = submit(*store_, spec, {.id = "j1"});
+    const auto refused = submit(*store, spec, {.id = "j1"});
     ASSERT_FALSE(refused.ok()) << one.says;
     EXPECT_EQ(refused.error().code, Code::invalid);
     EXPECT_NE(refused.error().what.find(one.says), std::string::npos) << refused.error().what;
   }
-  EXPECT_TRUE(store_->table().scan(kJobs, "", "", 1).value().empty());
+  EXPECT_TRUE(store->table().scan(kJobs, "", "", 1).value().empty());
 }
 
 TEST(JobId, SortsByTimeAndIsAName) {

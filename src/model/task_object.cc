@@ -36,8 +36,9 @@ Result<std::vector<std::pair<std::string, std::string>>> env_of(const json& valu
   std::vector<std::pair<std::string, std::string>> env;
   for (const auto& [name, text] : value.items()) {
     if (!is_text(text) || name.empty() ||
-        name.find_first_of(std::string_view("=\0", 2)) != name.npos)
+        name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
       return error;
+    }
     env.emplace_back(name, text.get_ref<const std::string&>());
   }
   return env;

@@ -19,7 +19,7 @@ struct TaskObject {
   std::vector<std::pair<std::string, std::string>> env;
   std::optional<std::string> stdin_bytes;
   std::optional<std::string> cwd;
-  nlohmann::json fields;  // All of them.
+  nlohmann::json fields = nlohmann::json::value_t::null;  // All of them.
 
   // A text as it is, null as nothing, anything else as JSON. Nothing if there is no such field.
   std::optional<std::string> field(const std::string& name) const;

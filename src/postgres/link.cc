@@ -147,7 +147,7 @@ Result<PgAddress> parse_postgres_url(std::string_view url) {
   return address;
 }
 
-PGconn* PgLink::dial(const PgHosts& hosts) {
+PGconn* PgLink::dial(const PgHosts& hosts) const {
   // What the URL says wins over what stands before it.
   std::array<const char*, 10> names = {
       "connect_timeout", "target_session_attrs", "tcp_user_timeout",

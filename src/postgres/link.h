@@ -61,7 +61,7 @@ class PgLink {
   Result<void> prepare(const char* statement, Instant deadline);
   Error failure(const PGresult* result);
   Error lost(std::string_view why);
-  PGconn* dial(const PgHosts& hosts);
+  PGconn* dial(const PgHosts& hosts) const;
   Result<void> simple(const std::string& text, Instant deadline);
 
   PgAddress address_;

@@ -16,29 +16,29 @@ constexpr seconds kPatience(30);
 
 // A hub, and workers in threads of this process.
 class SdkClient : public ::testing::Test {
- protected:
+ public:
   ~SdkClient() override {
-    for (Worker& worker : workers_) worker.stop();
-    for (std::thread& thread : threads_) thread.join();
+    for (Worker& worker : workers) worker.stop();
+    for (std::thread& thread : threads) thread.join();
   }
 
-  static std::string url(const TestHub& hub) {
-    return "dunlin://127.0.0.1:" + std::to_string(hub.address().port());
+ protected:
+  static std::string url(const TestHub& of) {
+    return "dunlin://127.0.0.1:" + std::to_string(of.address().port());
   }
   static ConnectOptions token() { return {.token = std::string(TestHub::kToken)}; }
 
-  Client connect() { return Client::connect(url(hub_), token()).value(); }
+  Client connect() { return Client::connect(url(hub), token()).value(); }
 
   Worker make_worker(uint32_t slots = 2) {
-    const std::string folder = folder_.path() + "/" + std::to_string(workers_.size());
-    return Worker::connect(url(hub_), token(),
-                           {.slots = slots, .folder = folder, .allow_root = true})
+    const std::string own = folder.path() + "/" + std::to_string(workers.size());
+    return Worker::connect(url(hub), token(), {.slots = slots, .folder = own, .allow_root = true})
         .value();
   }
   void start(Worker worker) {
-    workers_.push_back(std::move(worker));
-    threads_.emplace_back([this, at = workers_.size() - 1] {
-      const auto ran = workers_[at].run();
+    workers.push_back(std::move(worker));
+    threads.emplace_back([this, at = workers.size() - 1] {
+      const auto ran = workers[at].run();
       EXPECT_TRUE(ran.ok()) << ran.error().what;
     });
   }
@@ -55,16 +55,16 @@ class SdkClient : public ::testing::Test {
     start(std::move(worker));
   }
 
-  TempFolder folder_;
-  TestHub hub_;
-  std::vector<Worker> workers_ = reserved();
-  std::vector<std::thread> threads_;
+  TempFolder folder;
+  TestHub hub;
+  std::vector<Worker> workers = reserved();
+  std::vector<std::thread> threads;
 
  private:
   static std::vector<Worker> reserved() {
-    std::vector<Worker> workers;
-    workers.reserve(8);  // So that they stay where their threads look for them.
-    return workers;
+    std::vector<Worker> made;
+    made.reserve(8);  // So that they stay where their threads look for them.
+    return made;
   }
 };
 
@@ -77,7 +77,7 @@ TEST_F(SdkClient, FunctionsReturnTheirResults) {
   for (uint64_t task = 0; task < 600; ++task) {
     EXPECT_EQ(results[task].task, task);
     EXPECT_EQ(results[task].output, std::to_string((task + 100) * (task + 100)));
-    EXPECT_EQ(results[task].worker, workers_[0].id());
+    EXPECT_EQ(results[task].worker, workers[0].id());
   }
   EXPECT_GT(results[0].committed_us, 0);
   EXPECT_FALSE(job.next(kPatience).value().has_value());
@@ -212,9 +212,9 @@ TEST_F(SdkClient, AKeyFindsTheJobAndItsResultsAgain) {
 TEST_F(SdkClient, JobsOfManyThreadsDoNotMix) {
   start_squares();
   Client client = connect();
-  std::vector<std::thread> threads;
+  std::vector<std::thread> callers;
   for (int thread = 1; thread <= 4; ++thread) {
-    threads.emplace_back([&client, thread] {
+    callers.emplace_back([&client, thread] {
       for (int i = 0; i < 10; ++i) {
         const int number = thread * 1000 + i;
         JobHandle job =
@@ -223,7 +223,7 @@ TEST_F(SdkClient, JobsOfManyThreadsDoNotMix) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : callers) thread.join();
 }
 
 TEST_F(SdkClient, ADrainedWorkerLeaves) {
@@ -235,7 +235,7 @@ TEST_F(SdkClient, ADrainedWorkerLeaves) {
 
 TEST_F(SdkClient, MistakesAreNamed) {
   EXPECT_EQ(Client::connect("file:here").error().code, Code::unsupported);
-  EXPECT_EQ(Client::connect(url(hub_), {.token = "wrong"}).error().code, Code::denied);
+  EXPECT_EQ(Client::connect(url(hub), {.token = "wrong"}).error().code, Code::denied);
   EXPECT_EQ(Worker::connect("dunlin://nowhere", {}, {.allow_root = true}).error().code,
             Code::invalid);
   Worker worker = make_worker();

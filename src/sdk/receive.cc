@@ -115,6 +115,7 @@ void Link::look() {
   }
   if (quiet.empty()) return;
   std::vector<std::string> ids;
+  ids.reserve(quiet.size());
   for (const auto& job : quiet) ids.push_back(job->id);
   const auto standings = call([&](Store& store) { return read_standings(store.table(), ids); });
   if (!standings.ok()) return;  // Again in a second.
@@ -162,8 +163,9 @@ Result<std::vector<TaskResult>> Link::fetch(const Followed& job) {
   if (keys.empty()) return results;
   std::vector<Row> rows =
       TRY(call([&](Store& store) { return get_rows(store.table(), kOutputs, keys); }));
-  for (size_t i = 0; i < rows.size(); ++i)
+  for (size_t i = 0; i < rows.size(); ++i) {
     results[indices[i]].*fields[i] = std::move(rows[i].value);
+  }
   return results;
 }
 

@@ -34,6 +34,7 @@ std::string outcome_of(const Error& error) {
 
 std::vector<Message> messages(size_t count, size_t body_size) {
   std::vector<Message> made;
+  made.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     made.push_back(
         {fmt::format("m{:06}", i), std::string(body_size, static_cast<char>('a' + i % 26))});

@@ -38,8 +38,9 @@ TEST_P(StoreContract, TheWritesOfACommitAreAppliedInOrder) {
   const std::vector<Write> writes = {Finish{name, {lease}}, Push{name, {{"a", "again"}}}};
   EXPECT_EQ(outcome(store->commit(writes)), "ok");
   std::vector<Delivery> pulled = pull(*store, name);
-  if (!subject->ordered())
+  if (!subject->ordered()) {
     std::ranges::sort(pulled, std::greater<>(), [](const Delivery& one) { return one.lease.id; });
+  }
   ASSERT_EQ(ids(pulled), (Strings{"b", "a"}));
   EXPECT_EQ(pulled[1].body, "again");
   EXPECT_EQ(pulled[1].attempt, 1U);

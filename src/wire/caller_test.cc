@@ -31,7 +31,7 @@ struct World {
         greeted = true;
         continue;
       }
-      sent.push_back(std::string(*frame));
+      sent.emplace_back(*frame);
       ids.push_back(codec.decode_request(*frame).value().id);
     }
   }
@@ -346,6 +346,17 @@ TEST(Caller, ARequestTooLongForAFrameIsNotSent) {
   EXPECT_EQ(world.connects, 0);
 }
 
+bool accept_or_refuse(World& world, bool refuse) {
+  world.connects = 0;
+  if (refuse) {
+    world.caller.disconnected(world.now, {Code::unavailable, "refused"});
+  } else {
+    world.accept();
+    world.greet(Welcome{});
+  }
+  return !refuse;
+}
+
 // Loses connections and answers at random; the hub remembers what it saw.
 TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -367,14 +378,7 @@ TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
         unanswered.clear();
         world.caller.disconnected(world.now, {Code::unavailable, "cut"});
       } else if (!up && world.connects > 0) {
-        world.connects = 0;
-        if (random.percent(50)) {
-          world.caller.disconnected(world.now, {Code::unavailable, "refused"});
-        } else {
-          up = true;
-          world.accept();
-          world.greet(Welcome{});
-        }
+        up = accept_or_refuse(world, random.percent(50));
       } else if (up && !unanswered.empty()) {
         const size_t which = random.below(unanswered.size());
         const uint64_t id = unanswered[which];

@@ -119,26 +119,23 @@ void Agent::start(std::vector<Assignment> assignments, size_t grab) {
   if (!assignments.empty()) slots_->assign(std::move(assignments), grab);
 }
 
+Result<void> Agent::try_upload(const WorkerMind::Upload& upload) {
+  if (blob_store_ == nullptr) blob_store_ = TRY(connect_());
+  return send_file(blob_store_->blobs(), upload);
+}
+
 // One after the other, in a thread that may wait for the store as long as it takes.
 void Agent::upload(const WorkerMind::Upload& upload) {
   if (lane_ == nullptr) lane_ = std::make_unique<Lane>();
   lane_->post([this, upload] {
     Result<void> result;
     for (int tries = 0; tries < kUploadTries; ++tries) {
-      if (blob_store_ == nullptr) {
-        auto store = connect_();
-        if (!store.ok()) {
-          result = store.error();
-          if (result.error().code != Code::unavailable) break;
-          continue;
-        }
-        blob_store_ = std::move(store).value();
-      }
-      result = send_file(blob_store_->blobs(), upload);
+      result = try_upload(upload);
       if (result.ok() || result.error().code != Code::unavailable) break;
     }
-    if (!result.ok())
+    if (!result.ok()) {
       log::warning("could not store an output file={}: {}", upload.file, result.error().what);
+    }
     unlink(upload.file.c_str());
     sent_.put({upload.ticket, std::move(result)});
   });

@@ -56,6 +56,7 @@ class Agent {
   void carry_out();
   void start(std::vector<Assignment> assignments, size_t grab);
   void upload(const WorkerMind::Upload& upload);
+  Result<void> try_upload(const WorkerMind::Upload& upload);
 
   Connect connect_;
   WorkerMind mind_;  // Before the slots, which read its plans.

@@ -63,11 +63,11 @@ void set_environment(const Assignment& assignment, const Expanded& expanded,
 }
 
 // The text of a record is UTF-8.
-std::string shown(std::string text) { return is_utf8(text) ? text : escape(text); }
+std::string shown(const std::string& text) { return is_utf8(text) ? text : escape(text); }
 
-Attempt refused(model::Blame blame, Code code, std::string why) {
+Attempt refused(model::Blame blame, Code code, const std::string& why) {
   Attempt attempt;
-  attempt.refusal = {code, shown(std::move(why))};
+  attempt.refusal = {code, shown(why)};
   attempt.blame = blame;
   return attempt;
 }
@@ -135,7 +135,7 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   Command& command = attempt.command;
   set_environment(assignment, expanded, options, around, private_folder, command);
   command.argv = std::move(expanded.argv);
-  command.cwd = expanded.cwd.empty() ? private_folder : std::move(expanded.cwd);
+  command.cwd = expanded.cwd.empty() ? private_folder : expanded.cwd;
   const bool blob = !spec.stdin_blob().empty();
   command.stdin_bytes = std::move(blob ? assignment.stdin_bytes : expanded.stdin_bytes);
   command.timeout_ms = spec.timeout_ms();
@@ -157,7 +157,7 @@ void call(const TaskFunction& function, std::string_view argument, model::Outcom
     outcome.set_state(model::STATE_FAILED);
     outcome.set_blame(model::BLAME_TASK);
     why.resize(std::min(why.size(), kWhyMax));
-    outcome.set_why(shown(std::move(why)));
+    outcome.set_why(shown(why));
   };
   try {
     Result<std::string> returned = function(argument);

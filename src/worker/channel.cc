@@ -98,7 +98,8 @@ std::string Channel::next() {
   if (!ready_) {
     const auto turn = turns_.next(who_, unwanted_);
     if (!turn.ok() || turn.value().code != balance::Code::ok) {
-      trouble_ = turn.ok() ? "it was silent for too long, and others have its iterations" : turn.error().what;
+      trouble_ = turn.ok() ? "it was silent for too long, and others have its iterations"
+                           : turn.error().what;
       return "end\n";
     }
     ready_ = turn.value().span;
@@ -121,7 +122,8 @@ std::string Channel::leave(uint64_t done) {
   }
   const auto left = turns_.leave(who_, done, unwanted_);
   if (!left.ok() || left.value() != balance::Code::ok) {
-    trouble_ = left.ok() ? "it was silent for too long, and others have its iterations" : left.error().what;
+    trouble_ = left.ok() ? "it was silent for too long, and others have its iterations"
+                         : left.error().what;
   } else {
     ended_ = true;
   }

@@ -17,6 +17,7 @@
 #include "base/names.h"
 
 // The C library's other name for clone(), which the sanitizers do not take for a fork.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): its name, not ours.
 extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument, ...);
 
 namespace dunlin {
@@ -139,6 +140,7 @@ Result<Launched> launch(const Launch& launch, std::span<char> stack) {
   const std::vector<std::string>& words = *launch.argv;
   if (words.empty() || words[0].empty()) return Error{Code::invalid, "the command is empty"};
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   std::string shell = "/bin/sh";
@@ -146,6 +148,7 @@ Result<Launched> launch(const Launch& launch, std::span<char> stack) {
   script_argv.insert(script_argv.end(), argv.begin() + 1, argv.end());
   const std::vector<std::string> programs = programs_of(words[0], launch.env);
   std::vector<const char*> places;
+  places.reserve(programs.size() + 1);
   for (const std::string& program : programs) places.push_back(program.c_str());
   places.push_back(nullptr);
 

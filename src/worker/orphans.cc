@@ -26,7 +26,7 @@ std::string read_whole(const std::string& path, size_t max) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::string text;
-  std::array<char, 4096> piece;
+  std::array<char, 4096> piece{};
   for (ssize_t count = 0; text.size() < max;
        text.append(piece.data(), static_cast<size_t>(count))) {
     count = read(file, piece.data(), piece.size());
@@ -93,7 +93,7 @@ Orphans::~Orphans() {
 std::vector<pid_t> Orphans::adopted() const {
   std::vector<pid_t> pids;
   std::string text;
-  std::array<char, 4096> piece;
+  std::array<char, 4096> piece{};
   while (children_ >= 0) {
     const ssize_t count =
         pread(children_, piece.data(), piece.size(), static_cast<off_t>(text.size()));

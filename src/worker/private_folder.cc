@@ -31,7 +31,7 @@ void unlock_folders(const std::filesystem::path& path, int depth_max) {
 
 // Of a folder that was just opened, or rewound.
 bool is_empty(int folder) {
-  std::array<char, 512> entries;
+  std::array<char, 512> entries{};
   const long bytes = syscall(SYS_getdents64, folder, entries.data(), entries.size());
   if (bytes < 0) return false;
   for (size_t at = 0; at < static_cast<size_t>(bytes);) {

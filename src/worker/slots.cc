@@ -63,7 +63,7 @@ class SignalsBlocked {
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  sigset_t before_;
+  sigset_t before_ = {};
 };
 
 class ThreadedSlots final : public Slots {

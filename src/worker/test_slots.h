@@ -102,7 +102,7 @@ class TestSlots {
 
   // A pipe with a name, through which a task tells that it has come so far.
   std::string fifo(const std::string& name) {
-    const std::string path = root_ + "/" + name;
+    std::string path = root_ + "/" + name;
     CHECK(mkfifo(path.c_str(), 0600) == 0);
     return path;
   }

@@ -301,7 +301,7 @@ class WorkerMind {
   void climb_from(Plan& plan);
   void climbed(Plan& plan, const Climb& climb);
   void climb_again(Plan& plan);
-  void read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
+  void read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, uint64_t>>& which,
                   std::function<void()> then);
   void draft_end(std::vector<Write>& writes, const Plan& plan, const Counts& counts) const;
   bool owes_release(const Plan& plan) const;
@@ -313,6 +313,7 @@ class WorkerMind {
   void release_all(std::vector<std::string> jobs, uint32_t depth, std::function<void()> then);
   void release_one(const std::string& id, uint32_t depth, std::function<void()> then);
   void release_waiting(const Stored<model::Job>& job, uint32_t depth, std::function<void()> then);
+  void forget_skipped(const model::Job& job, uint32_t depth, std::function<void()> then);
 
   bool stopping() const { return draining_ || stopping_; }
   // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
@@ -348,9 +349,9 @@ class WorkerMind {
   size_t turn_ = 0;
   std::set<std::string> pulling_;  // Queues with a pull under way.
   bool asking_ = false;            // One of them does not wait.
+  bool nothing_there_ = false;     // The last pull said so; nothing was pushed since.
   size_t tried_ = 0;               // Routes that had nothing, in this round.
   uint64_t pull_max_ = 1;
-  bool nothing_there_ = false;  // The last pull said so; nothing was pushed since.
   Instant idle_since_;
   int64_t started_wall_us_ = 0;
 
@@ -377,11 +378,11 @@ class WorkerMind {
 
   std::vector<std::pair<Plan*, uint64_t>> dirty_;
   bool publishing_ = false;
+  bool publish_planned_ = false;
   size_t recovering_ = 0;                  // Answers to wait for before publishing again.
   Instant published_at_ = Instant::min();  // When outcomes were sent last; min(): more must follow.
-  bool publish_planned_ = false;
-  std::set<uint64_t> settled_;    // Held ranges that may be complete.
-  std::set<uint64_t> to_finish_;  // Those that are.
+  std::set<uint64_t> settled_;             // Held ranges that may be complete.
+  std::set<uint64_t> to_finish_;           // Those that are.
 
   uint64_t done_ = 0;
   uint64_t failed_ = 0;

@@ -77,7 +77,7 @@ void WorkerMind::forget_bits(Plan& plan, const std::vector<uint64_t>& pages) {
   }
 }
 
-void WorkerMind::read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t>> which,
+void WorkerMind::read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, uint64_t>>& which,
                             std::function<void()> then) {
   Get get{std::string(kNodes), {}};
   for (const auto& [level, number] : which) {
@@ -85,15 +85,14 @@ void WorkerMind::read_nodes(Plan& plan, std::vector<std::pair<uint32_t, uint64_t
     get.keys.push_back(node_key(plan.job, level, number));
   }
   ask_for(plan, std::move(get), [this, &plan, which, then = std::move(then)](Answer&& answer) {
-    if (const auto* rows = std::get_if<Rows>(&answer)) {
-      for (size_t i = 0; i < rows->rows.size(); ++i) {
-        NodeView& view = plan.nodes[which[i]];
-        view.version = rows->rows[i].version;
-        view.node.Clear();
-        if (!view.node.ParseFromString(rows->rows[i].value)) {
-          failure_ = Error{Code::corrupt, fmt::format("a node of job {} is no node", plan.job)};
-          return;
-        }
+    const auto* rows = std::get_if<Rows>(&answer);
+    for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
+      NodeView& view = plan.nodes[which[i]];
+      view.version = rows->rows[i].version;
+      view.node.Clear();
+      if (!view.node.ParseFromString(rows->rows[i].value)) {
+        failure_ = Error{Code::corrupt, fmt::format("a node of job {} is no node", plan.job)};
+        return;
       }
     }
     then();
@@ -154,8 +153,8 @@ void WorkerMind::climb_from(Plan& plan) {
   Climb climb = climb_of(plan);
   std::vector<Write> writes;
   const auto put = [&](const std::pair<uint32_t, uint64_t>& place) {
-    writes.push_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
-                         climb.nodes.at(place).SerializeAsString(), plan.nodes[place].version});
+    writes.emplace_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),
+                            climb.nodes.at(place).SerializeAsString(), plan.nodes[place].version});
   };
   for (const auto& place : climb.changed) put(place);
   const bool ends = climb.complete && !plan.end_there;
@@ -163,8 +162,8 @@ void WorkerMind::climb_from(Plan& plan) {
     // What the end rests on is as we saw it, also if we do not change it.
     if (root == 0) {
       const PageView& view = plan.pages[0];
-      writes.push_back(Put{std::string(kPages), page_key(plan.job, 0),
-                           view.page.SerializeAsString(), view.version});
+      writes.emplace_back(Put{std::string(kPages), page_key(plan.job, 0),
+                              view.page.SerializeAsString(), view.version});
     } else if (climb.changed.insert({root, 0}).second) {
       put({root, 0});
     }
@@ -218,8 +217,8 @@ void WorkerMind::draft_end(std::vector<Write>& writes, const Plan& plan,
   end.set_ok(counts.ok);
   end.set_failed(counts.failed);
   end.set_ended_us(now_.wall_us);
-  writes.push_back(Put{std::string(kEnds), plan.job, end.SerializeAsString(), 0});
-  if (!plan.marked) writes.push_back(Erase{std::string(kAfter), after_key(plan.job, ""), 0});
+  writes.emplace_back(Put{std::string(kEnds), plan.job, end.SerializeAsString(), 0});
+  if (!plan.marked) writes.emplace_back(Erase{std::string(kAfter), after_key(plan.job, ""), 0});
 }
 
 bool WorkerMind::owes_release(const Plan& plan) const {
@@ -342,21 +341,22 @@ void WorkerMind::release_waiting(const Stored<model::Job>& job, uint32_t depth,
     }
     const bool ended = rows->rows.back().version != 0;
     rows->rows.pop_back();
-    // What comes after a job that never starts is looked at before its rows are forgotten.
-    const auto forget_it = [this, id, job, depth, then] {
-      release_dependants(id, depth + 1, [this, job, then] {
-        commit(skipped_writes(job.record), [then](Answer&&) { then(); });
-      });
-    };
-    if (ended) return forget_it();
+    if (ended) return forget_skipped(job.record, depth, then);
     const auto decision = decide_release(job.record.spec(), rows->rows);
     if (!decision.ok() || decision.value().what == Release::wait) return then();
     const bool go = decision.value().what == Release::go;
     commit(go ? go_writes(job, now_.wall_us) : skip_writes(job, decision.value().why, now_.wall_us),
-           [this, id, go, depth, then, forget_it](Answer&& committed) {
+           [this, id, job, go, depth, then](Answer&& committed) {
              if (std::get_if<Committed>(&committed) == nullptr) return release_one(id, depth, then);
-             go ? then() : forget_it();
+             go ? then() : forget_skipped(job.record, depth, then);
            });
+  });
+}
+
+// What comes after a job that never starts is looked at before its rows are forgotten.
+void WorkerMind::forget_skipped(const model::Job& job, uint32_t depth, std::function<void()> then) {
+  release_dependants(job.id(), depth + 1, [this, job, then = std::move(then)] {
+    commit(skipped_writes(job), [then](Answer&&) { then(); });
   });
 }
 

@@ -120,7 +120,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
           view.version};
   draft.bytes += put.value.size();
-  draft.writes.push_back(std::move(put));
+  draft.writes.emplace_back(std::move(put));
   ++plan.busy;
   const size_t replies = draft.replies.size();
   draft_reply(draft, plan, number, written.page, std::move(news));
@@ -157,7 +157,7 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
       std::string body = move.range.SerializeAsString();
       draft.bytes += body.size();
       draft.rows += kMoveRows;
-      draft.writes.push_back(Push{held.queue, {{range_id(move.range), std::move(body)}}});
+      draft.writes.emplace_back(Push{held.queue, {{range_id(move.range), std::move(body)}}});
       // If somebody else holds the message by now, we conflict. Who gets the message of a single
       // task again must find nothing in it.
       const uint64_t last = held.range.alone() ? held.first : held.last;
@@ -221,9 +221,9 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
       for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
         if (bytes->empty()) continue;
         ++draft.rows;
-        draft.writes.push_back(Put{std::string(kOutputs),
-                                   output_key(plan.job, pending.task, outcome.attempt(), which),
-                                   *bytes, kAnyVersion});
+        draft.writes.emplace_back(Put{std::string(kOutputs),
+                                      output_key(plan.job, pending.task, outcome.attempt(), which),
+                                      *bytes, kAnyVersion});
       }
     }
     draft.outcomes.push_back(std::move(pending));
@@ -267,7 +267,7 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 void WorkerMind::draft_finishes(Draft& draft) {
   for (const Draft::Reply& reply : draft.replies) {
     std::string id = fmt::format("{}.{:x}", reply.plan->job, random_.next());
-    draft.writes.push_back(
+    draft.writes.emplace_back(
         Push{reply.plan->spec.reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
   }
   absl::flat_hash_set<const Plan*> wait;
@@ -293,7 +293,7 @@ void WorkerMind::draft_finishes(Draft& draft) {
     if (held.again > 0) return;
     const bool fenced = draft.fences.erase(held.id) > 0;
     if (fenced || held.split_version != 0) {
-      draft.writes.push_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
+      draft.writes.emplace_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
     }
   };
   // What finds no room here is finished later.
@@ -317,9 +317,9 @@ void WorkerMind::draft_finishes(Draft& draft) {
   }
   for (auto& [id, fence] : draft.fences) {
     held_.at(id).splitting = true;
-    draft.writes.push_back(fence);
+    draft.writes.emplace_back(fence);
   }
-  for (auto& [queue, list] : leases) draft.writes.push_back(Finish{queue, std::move(list)});
+  for (auto& [queue, list] : leases) draft.writes.emplace_back(Finish{queue, std::move(list)});
 }
 
 void WorkerMind::send(Draft&& draft) {

@@ -153,9 +153,8 @@ void WorkerMind::pull_from(const std::string& queue, Millis wait) {
         auto* found = std::get_if<Deliveries>(&answer);
         if (found == nullptr || found->deliveries.empty()) {
           ++tried_;
-          if (!std::exchange(nothing_there_, true)) {
-            later(kShareEvery, [this] { nothing_there_ = false; });
-          }
+          const bool known = std::exchange(nothing_there_, true);
+          if (!known) later(kShareEvery, [this] { nothing_there_ = false; });
           if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
           return;
         }
@@ -257,7 +256,7 @@ Put WorkerMind::split_of(const Held& held, uint64_t last) {
 // split conflicts with ours.
 void WorkerMind::fence(Held& held) {
   std::vector<Write> writes;
-  writes.push_back(split_of(held, held.last));
+  writes.emplace_back(split_of(held, held.last));
   commit(std::move(writes), [this, id = held.id](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
@@ -399,8 +398,8 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   held.last = last;
   held.splitting = true;
   std::vector<Write> writes;
-  writes.push_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
-  writes.push_back(split_of(held, last));
+  writes.emplace_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
+  writes.emplace_back(split_of(held, last));
   commit(std::move(writes), [this, id = held.id](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;

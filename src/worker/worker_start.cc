@@ -517,7 +517,8 @@ void WorkerMind::ended(std::vector<Ending>&& endings, Now now) {
            blob_name(held.plan->job, found->second.task, held.attempt, which)});
     }
     if (uploads > 0) {
-      uploading_.emplace(ending.ticket, Uploading{std::move(ending), uploads});
+      const uint64_t ticket = ending.ticket;
+      uploading_.emplace(ticket, Uploading{std::move(ending), uploads});
     } else {
       end_task(std::move(ending));
     }
@@ -561,16 +562,18 @@ void WorkerMind::end_task(Ending&& ending) {
       std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
   if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
   // Who waits for failures wants to know of the first ones at once.
-  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures)
+  if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures) {
     published_at_ = Instant::min();
+  }
   PendingOutcome pending;
   pending.outcome = std::move(outcome);
   model::Outcome& kept = pending.outcome;
   if (!kept.value().empty()) kept.mutable_out()->set_allocated_bytes(kept.release_value());
   for (const auto& [output, row] :
        {std::pair(kept.mutable_out(), &pending.out), {kept.mutable_err(), &pending.err}}) {
-    if (output->where() != model::Output::HERE || output->bytes().size() <= kOutputHereMax)
+    if (output->where() != model::Output::HERE || output->bytes().size() <= kOutputHereMax) {
       continue;
+    }
     output->set_where(model::Output::ROW);
     output->set_size(output->bytes().size());
     row->swap(*output->mutable_bytes());
