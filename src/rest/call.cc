@@ -118,6 +118,10 @@ Result<void> Call::reply(HttpReply reply) {
   // Who still waits to be told to go on will not send its body; it could not be told from a
   // request.
   if (!body_done_ && head_.expects_continue && !continued_) keep_alive_ = false;
+  if (head_.method == "HEAD") {
+    reply.length = reply.length.value_or(reply.body.size());
+    reply.body.clear();
+  }
   std::string bytes;
   append_reply(reply, keep_alive_, bytes);
   TRY(put(bytes));

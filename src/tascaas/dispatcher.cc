@@ -93,14 +93,16 @@ Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, 
   const std::string id = uuid_from(random_bytes(16));
   // First, so that nobody who knows the id is unknown.
   TRY(store.table().put(kTable, {node_row(id), tenant.name(), 0}));
-  return change_dispatch(store, tenant, now,
-                         [&](balance::Dispatch& dispatch) -> Result<std::string> {
-                           if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
-                             return Error{Code::full, "there are too many infrastructures"};
-                           }
-                           dispatch.infrastructures.push_back({id, now, slots, max_slots});
-                           return id;
-                         });
+  Result<std::string> enrolled =
+      change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<std::string> {
+        if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
+          return Error{Code::full, "there are too many infrastructures"};
+        }
+        dispatch.infrastructures.push_back({id, now, slots, max_slots});
+        return id;
+      });
+  if (!enrolled.ok()) (void)store.table().erase(kTable, node_row(id), kAnyVersion).ok();
+  return enrolled;
 }
 
 Result<Tenant> tenant_of(Table& table, const std::string& id) {

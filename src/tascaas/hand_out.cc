@@ -10,9 +10,6 @@
 #include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
-
-Result<void> count_dispatched(Store& store, const Tenant& tenant, size_t count, WallTime now);
-
 namespace {
 
 constexpr Millis kHold = std::chrono::seconds(30);  // From the pull to the commit.

@@ -11,8 +11,8 @@
 namespace dunlin::tascaas {
 namespace {
 
-constexpr size_t kMeasuresAll = 8000;  // In one row, so that it fits.
-constexpr size_t kMeasuresLeast = 8;
+constexpr size_t kMeasuresAll = 6000;  // In one row, so that it fits.
+constexpr size_t kMeasuresLeast = 6;
 constexpr size_t kMeasuresMost = 256;
 constexpr size_t kUuid = 36;
 
