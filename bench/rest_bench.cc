@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kConnections = 8;
+constexpr size_t kMore = 32;
 
 // A hub with a REST service, and a tenant.
 struct World {
@@ -91,14 +92,14 @@ std::vector<double> one_by_one(World& world, const std::string& job, size_t repo
 double at_once(World& world, const std::vector<std::string>& jobs, size_t reports) {
   std::vector<std::thread> threads;
   const double begin = seconds_now();
-  for (size_t i = 0; i < kConnections; ++i) {
+  for (size_t i = 0; i < jobs.size(); ++i) {
     threads.emplace_back([&, i] {
       HttpClient client(world.port);
       for (size_t step = 0; step < reports; ++step) say(client, jobs[i], i, step);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return static_cast<double>(kConnections * reports) / (seconds_now() - begin);
+  return static_cast<double>(jobs.size() * reports) / (seconds_now() - begin);
 }
 
 // Seconds until as many partitions as that are handed out, by a thousand.
@@ -141,8 +142,20 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .met = own_ms < 1});
 
   std::vector<std::string> own;
+  for (size_t i = 0; i < kMore; ++i) {
+    own.push_back(make_job(world, fmt::format("own{}.config", i), kMore));
+  }
+  const double more = at_once(world, own, reports / 8);
+  table.add({.what = "reports, 32 connections, 32 jobs",
+             .durability = durability,
+             .payload = "-",
+             .result = fmt::format("{:.0f}/s", more),
+             .limit = limit,
+             .verdict = verdict(more >= 2000, "2,000/s"),
+             .met = more >= 2000});
+  own.clear();
   for (size_t i = 0; i < kConnections; ++i) {
-    own.push_back(make_job(world, fmt::format("own{}.config", i), kConnections));
+    own.push_back(make_job(world, fmt::format("few{}.config", i), kConnections));
   }
   const double apart = at_once(world, own, reports / 2);
   table.add({.what = "reports, 8 connections, 8 jobs",
@@ -150,8 +163,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .payload = "-",
              .result = fmt::format("{:.0f}/s", apart),
              .limit = limit,
-             .verdict = verdict(apart >= 2000, "2,000/s"),
-             .met = apart >= 2000});
+             .verdict = "-"});
   const std::vector<std::string> shared(kConnections, make_job(world, "shared.config", 8));
   table.add({.what = "reports, 8 connections, one job",
              .durability = durability,

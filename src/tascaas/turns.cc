@@ -7,7 +7,6 @@
 #include "tascaas/files.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
-#include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
 namespace {
@@ -40,12 +39,7 @@ void grow(Job& job, const Said& said, const balance::Share& share, bool may_grow
     const size_t more = balance::partitions_lacking(have, share.eta, left, job.max_partitions());
     for (size_t i = 0; i < more; ++i) add_partition(job, said.done);
   }
-  const bool all_finished = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
-  const uint64_t done = done_of(job);
-  if (said.word == Word::finish && all_finished && done < job.iterations() &&
-      have < kPartitionsMax) {
-    add_partition(job, job.iterations() - done);
-  }
+  if (said.word == Word::finish) add_rest(job);
 }
 
 balance::Share apply(Job& job, const Said& said, WallTime now) {
