@@ -8,8 +8,8 @@ packages=(
   nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
   libpq-dev libcurl4-openssl-dev librabbitmq-dev
 )
-test_packages=(clang-format-14 jq openssl procps postgresql-15 rabbitmq-server)
-long_packages=(patroni etcd-server etcd-client python3-etcd python3-psycopg2 curl iproute2)
+test_packages=(clang-format-14 curl jq openssl procps postgresql-15 rabbitmq-server)
+long_packages=(patroni etcd-server etcd-client python3-etcd python3-psycopg2 iproute2)
 # For AWS's SDK. Where Node comes from elsewhere it has its own npm, which Debian's would replace.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 

@@ -11,8 +11,10 @@
 #include "base/standard_files.h"
 #include "bench/bench_command.h"
 #include "client/job_command.h"
+#include "client/rest_command.h"
 #include "client/run_command.h"
 #include "client/store_command.h"
+#include "client/tenant_command.h"
 #include "client/worker_command.h"
 #include "hub/token_command.h"
 
@@ -36,6 +38,10 @@ int main(int argc, char** argv) {
   dunlin::add_run_command(app, run, exit_code);
   dunlin::WorkerVerb worker;
   dunlin::add_worker_command(app, worker, exit_code);
+  dunlin::RestVerb rest;
+  dunlin::add_rest_command(app, rest, exit_code);
+  dunlin::TenantOptions tenant;
+  dunlin::add_tenant_commands(app, tenant, exit_code);
   dunlin::bench::Verbs bench;
   dunlin::bench::add_bench_command(app, bench, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/door.h"
 #include "aws/json.h"
 #include "aws/xml.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
-#include "aws/http.h"
 #include "aws/sigv4.h"
+#include "http/http.h"
 
 namespace dunlin::aws {
 

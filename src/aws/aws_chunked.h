@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "aws/digest.h"
 #include "aws/sigv4.h"
+#include "base/digest.h"
 #include "base/result.h"
 
 namespace dunlin::aws {

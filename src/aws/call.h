@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "aws/http.h"
+#include "aws/sigv4.h"
+#include "http/http.h"
 #include "store/request.h"
 
 namespace dunlin::aws {

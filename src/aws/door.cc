@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "aws/auth.h"
-#include "aws/digest.h"
 #include "aws/services.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/keys.h"
 #include "aws/services.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -3,9 +3,9 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/dynamo.h"
 #include "aws/keys.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

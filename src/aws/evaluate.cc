@@ -4,8 +4,8 @@
 #include <compare>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/values.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

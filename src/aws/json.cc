@@ -1,6 +1,6 @@
 #include "aws/json.h"
 
-#include "aws/digest.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

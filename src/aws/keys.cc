@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "aws/decimal.h"
-#include "aws/digest.h"
-#include "aws/uri.h"
+#include "base/digest.h"
 #include "base/names.h"
+#include "http/uri.h"
 #include "store/store.h"
 
 namespace dunlin::aws {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "aws/auth.h"
-#include "aws/digest.h"
 #include "aws/keys.h"
 #include "aws/services.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "aws/auth.h"
 #include "aws/aws_chunked.h"
-#include "aws/digest.h"
 #include "aws/s3.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace dunlin::aws {
@@ -62,7 +62,7 @@ class BodyIntake final : public Intake {
     }
     md5_.update(decoded);
     if (said_hash_.size() == 64) sha256_.update(decoded);
-    crc_ = aws::crc32(crc_, decoded);
+    crc_ = dunlin::crc32(crc_, decoded);
     piece_.size += decoded.size();
     if (piece_.size > kSizeMax) {
       return s3_fail(call_, 400, "EntityTooLarge",

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/keys.h"
 #include "aws/s3.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace dunlin::aws {

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "aws/digest.h"
 #include "aws/keys.h"
 #include "aws/s3.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace dunlin::aws {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {
@@ -160,11 +160,6 @@ std::optional<ClaimFault> check_time(const Claim& claim, WallTime now) {
 }
 
 }  // namespace
-
-const std::string* find_header(const Headers& headers, std::string_view name) {
-  const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
-  return found == headers.end() ? nullptr : &found->second;
-}
 
 std::string canonical_request(const Signable& request,
                               const std::vector<std::string>& signed_headers,

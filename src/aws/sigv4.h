@@ -10,17 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "aws/uri.h"
 #include "base/env.h"
 #include "base/result.h"
+#include "http/http.h"
+#include "http/uri.h"
 
 namespace dunlin::aws {
-
-// Names in lower case, values without spaces around them.
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-// Null if there is none of that name.
-const std::string* find_header(const Headers& headers, std::string_view name);
 
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 inline constexpr int64_t kSkewMaxS = 900;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -5,10 +5,10 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/keys.h"
 #include "aws/later.h"
 #include "aws/services.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace dunlin::aws {

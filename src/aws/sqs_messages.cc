@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "aws/digest.h"
 #include "aws/later.h"
 #include "aws/sqs.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aws/decimal.h"
-#include "aws/digest.h"
+#include "base/digest.h"
 
 namespace dunlin::aws {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 #include "base/xml.h"
 
 namespace dunlin::aws {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/http.h"
+#include "http/http.h"
 
 namespace dunlin::aws {
 

@@ -41,8 +41,7 @@ void measure(Partition& partition, uint64_t done, Millis at) {
 Code check(const Task& task, size_t index) {
   if (index >= task.partitions.size()) return Code::out_of_range;
   const Partition& partition = task.partitions[index];
-  if (!partition.started) return Code::not_started;
-  return partition.finished ? Code::ended : Code::ok;
+  return partition.started ? Code::ok : Code::not_started;
 }
 
 // Takes a report in, without balancing.
@@ -51,6 +50,7 @@ Code take(Task& task, size_t index, uint64_t done, Millis elapsed) {
   Partition& partition = task.partitions[index];
   const Millis at = partition.resumed + elapsed;
   if (at - partition.last < task.gap) return Code::not_started;
+  if (partition.finished) return Code::ended;
   measure(partition, std::min(done, kIterationsMax), at);
   return Code::ok;
 }

@@ -80,6 +80,7 @@ TEST(Balancer, SaysWhatIsWrong) {
   EXPECT_EQ(finish(task, by_speed(), 0, 100, seconds(20), seconds(20)), Code::ok);
   EXPECT_EQ(report(task, by_speed(), 9, 1, seconds(20), seconds(40)).code, Code::out_of_range);
   EXPECT_EQ(report(task, by_speed(), 1, 1, seconds(20), seconds(40)).code, Code::not_started);
+  EXPECT_EQ(report(task, by_speed(), 0, 100, seconds(20), seconds(40)).code, Code::not_started);
   EXPECT_EQ(report(task, by_speed(), 0, 200, seconds(40), seconds(40)).code, Code::ended);
   EXPECT_EQ(start(task, 0, Millis(0), seconds(40)).code, Code::ended);
   EXPECT_EQ(start(task, 2, Millis(0), seconds(40)).code, Code::out_of_range);

@@ -25,11 +25,12 @@ constexpr Millis kLookEvery = Millis(100);
 constexpr Millis kSpan = Millis(250);
 constexpr Millis kHold = Millis(1500);
 constexpr double kSlowFactor = 0.2;
+constexpr size_t kWindow = 8;        // Looks over which a speed is the mean.
 constexpr double kGiveUpTimes = 20;  // The ideal.
 
 struct Sample {
   double at_s = 0;
-  std::vector<double> speeds;  // By partition.
+  std::vector<uint64_t> done;  // By partition.
 };
 
 struct Ran {
@@ -90,11 +91,11 @@ class Watched {
     const WallTime now = posix_clock().wall();
     if (spec_.has_iterations()) {
       const LedgerNow ledger = TRY(read_ledger(store_.table(), iterative_job(id_, spec_), now));
-      Sample sample{.at_s = seconds_of(to_us(now)), .speeds = {}};
+      Sample sample{.at_s = seconds_of(to_us(now)), .done = {}};
       ran_.done = ledger.ledger.task.done();
       ran_.partitions = 0;
       for (const balance::Partition& one : ledger.ledger.task.partitions) {
-        sample.speeds.push_back(one.works() ? one.speed() : 0);
+        sample.done.push_back(one.done);
         ran_.partitions += one.done > 0 ? 1 : 0;
       }
       ran_.samples.push_back(std::move(sample));
@@ -298,12 +299,16 @@ Plot make_plot(const Ran& ran) {
             .y = {"iterations a second"},
             .lines = {}};
   std::map<size_t, Line> lines;
-  for (const Sample& sample : ran.samples) {
-    for (size_t i = 0; i < sample.speeds.size(); ++i) {
+  for (size_t now = kWindow; now < ran.samples.size(); ++now) {
+    const Sample& last = ran.samples[now];
+    const Sample& first = ran.samples[now - kWindow];
+    for (size_t i = 0; i < last.done.size(); ++i) {
+      const uint64_t before = i < first.done.size() ? first.done[i] : 0;
+      const uint64_t more = last.done[i] - std::min(last.done[i], before);  // It may lose some.
       Line& line = lines[i];
       line.name = fmt::format("partition {}", i);
       line.marked = false;
-      line.points.push_back({sample.at_s, sample.speeds[i]});
+      line.points.push_back({last.at_s, static_cast<double>(more) / (last.at_s - first.at_s)});
     }
   }
   for (auto& [number, line] : lines) plot.lines.push_back(std::move(line));

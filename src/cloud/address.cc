@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 #include "base/names.h"
 
 namespace dunlin::cloud {
@@ -158,7 +158,7 @@ std::string CloudAddress::queue_name(std::string_view queue) const {
   const bool same = name.size() <= kQueueNameMax && std::string_view(name).ends_with(queue);
   if (same) return name;
   name.resize(std::min(name.size(), kQueueNameMax - kHashDigits - 1));
-  return name + "-" + aws::hex(aws::sha256(queue)).substr(0, kHashDigits);
+  return name + "-" + hex(sha256(queue)).substr(0, kHashDigits);
 }
 
 bool is_bucket_url(std::string_view url) { return url.starts_with(kBucketScheme); }

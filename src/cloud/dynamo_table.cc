@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 #include "base/env_posix.h"
 #include "base/text.h"
 #include "net/socket.h"
@@ -44,7 +44,7 @@ std::string text_of(const json& item, std::string_view name) {
 }
 
 Result<Row> row_of(const json& item) {
-  const auto value = aws::from_base64(text_or(object_or_empty(item, "v"), "B", "?"));
+  const auto value = from_base64(text_or(object_or_empty(item, "v"), "B", "?"));
   Row row = {text_of(item, "k"), value.value_or(""), number_of(item, "n")};
   if (!value || row.version == 0) {
     return Error{Code::corrupt,

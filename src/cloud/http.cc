@@ -124,7 +124,7 @@ Result<HttpAnswer> HttpClient::send(const HttpRequest& request) {
     list.reset(longer);
   };
   add("expect:");  // No asking before a body is sent.
-  if (aws::find_header(request.headers, "content-type") == nullptr) add("content-type:");
+  if (find_header(request.headers, "content-type") == nullptr) add("content-type:");
   for (const auto& [name, value] : request.headers) {
     add(value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
   }

@@ -18,7 +18,7 @@ namespace dunlin::cloud {
 struct HttpRequest {
   std::string method;
   std::string url;  // As on the wire.
-  aws::Headers headers;
+  Headers headers;
   std::string body;
   Millis timeout = Millis(15'000);
   size_t answer_max = 32 << 20;
@@ -27,7 +27,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 0;
-  aws::Headers headers;
+  Headers headers;
   std::string body;
 };
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/xml.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "cloud/dynamo_table.h"
 #include "cloud/s3_blobs.h"
@@ -88,7 +88,7 @@ Result<void> remove_bucket(CloudLink& link, S3Blobs& blobs) {
     const Reply reply = TRY(link.s3({.method = "POST",
                                      .path = path,
                                      .query = {{"delete", ""}},
-                                     .headers = {{"content-md5", to_base64(aws::md5(body))}},
+                                     .headers = {{"content-md5", to_base64(md5(body))}},
                                      .body = body}));
     if (!reply.ok()) return refused(reply, "the objects of the S3 bucket cannot be removed");
     if (reply.http.body.find("<Error>") != std::string::npos) {

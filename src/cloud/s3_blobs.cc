@@ -4,8 +4,8 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/xml.h"
+#include "base/digest.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "store/request.h"
@@ -75,7 +75,7 @@ std::string S3Blobs::object_of(std::string_view name) const {
 // Paths, not host names: those work with every service that speaks S3.
 std::string S3Blobs::path_of(std::string_view name) const {
   std::string path = "/" + link_.address().blobs_bucket();
-  if (!name.empty()) path += "/" + aws::percent_encode(object_of(name), true);
+  if (!name.empty()) path += "/" + percent_encode(object_of(name), true);
   return path;
 }
 
@@ -115,7 +115,7 @@ Result<void> S3Blobs::prepare() {
   TRY(link_.s3({.method = "PUT",
                 .path = path_of(""),
                 .query = {{"publicAccessBlock", ""}},
-                .headers = {{"content-md5", to_base64(aws::md5(block.text()))}},
+                .headers = {{"content-md5", to_base64(md5(block.text()))}},
                 .body = block.text()}));
   return {};
 }
@@ -156,8 +156,8 @@ Result<S3Blobs::There> S3Blobs::look(const Blob& blob) {
   const Reply reply = TRY(link_.s3(head));
   if (reply.status == 404) return There::nothing;
   if (!reply.ok()) return refused(reply, fmt::format("blob {}", quote(blob.name)));
-  const std::string* length = aws::find_header(reply.http.headers, "content-length");
-  const std::string* hash = aws::find_header(reply.http.headers, kHashHeader);
+  const std::string* length = find_header(reply.http.headers, "content-length");
+  const std::string* hash = find_header(reply.http.headers, kHashHeader);
   if (length == nullptr || number_of(*length) != blob.size) return There::other;
   if (hash == nullptr) return compare(blob);
   return *hash == blob.hash ? There::same : There::other;
@@ -165,26 +165,26 @@ Result<S3Blobs::There> S3Blobs::look(const Blob& blob) {
 
 // Of an object that tells no hash.
 Result<S3Blobs::There> S3Blobs::compare(const Blob& blob) {
-  aws::Digest digest(aws::Digest::Kind::sha256);
+  Digest digest(Digest::Kind::sha256);
   for (uint64_t offset = 0; offset < blob.size;) {
     const std::string bytes = TRY(get(blob.name, offset, kBatchBytesMax));
     if (bytes.empty()) return There::other;
     digest.update(bytes);
     offset += bytes.size();
   }
-  return aws::hex(digest.finish()) == blob.hash ? There::same : There::other;
+  return hex(digest.finish()) == blob.hash ? There::same : There::other;
 }
 
 Result<void> S3Blobs::put(std::string_view name, uint64_t size, const BlobSource& source) {
   TRY(validate(BlobEnd{1, std::string(name), size}));
   Blob blob = {std::string(name), size, ""};
-  aws::Digest digest(aws::Digest::Kind::sha256);
+  Digest digest(Digest::Kind::sha256);
   std::string bytes;
   TRY(read_source(name, 0, size, source, [&](const std::string& piece) {
     digest.update(piece);
     if (size <= kPartMin) bytes += piece;
   }));
-  blob.hash = aws::hex(digest.finish());
+  blob.hash = hex(digest.finish());
   // Not every service minds If-None-Match, so we look by ourselves as well.
   switch (TRY(look(blob))) {
     case There::same:
@@ -224,7 +224,7 @@ Result<void> S3Blobs::put_whole(const Blob& blob, const std::string& bytes) {
 Result<std::string> S3Blobs::send_parts(const Blob& blob, const BlobSource& source,
                                         const std::string& upload) {
   const uint64_t step = part_size(blob.size);
-  aws::Digest digest(aws::Digest::Kind::sha256);
+  Digest digest(Digest::Kind::sha256);
   aws::Xml parts;
   parts.open("CompleteMultipartUpload");
   uint64_t number = 1;
@@ -241,13 +241,13 @@ Result<std::string> S3Blobs::send_parts(const Blob& blob, const BlobSource& sour
       call.body += piece;
     }));
     const Reply reply = TRY(link_.s3(call));
-    const std::string* etag = aws::find_header(reply.http.headers, "etag");
+    const std::string* etag = find_header(reply.http.headers, "etag");
     if (!reply.ok() || etag == nullptr) {
       return refused(reply, fmt::format("part {} of blob {}", number, quote(blob.name)));
     }
     parts.open("Part").leaf("PartNumber", number).leaf("ETag", *etag).close("Part");
   }
-  if (aws::hex(digest.finish()) != blob.hash) {
+  if (hex(digest.finish()) != blob.hash) {
     return Error{Code::conflict,
                  fmt::format("the source of blob {} changed while it was read", quote(blob.name))};
   }
@@ -265,7 +265,7 @@ Result<void> S3Blobs::put_parts(const Blob& blob, const BlobSource& source) {
   if (!begun.ok() || upload.empty()) {
     return refused(begun, fmt::format("blob {} cannot be written", quote(blob.name)));
   }
-  const aws::Query query = {{"uploadId", upload}};
+  const Query query = {{"uploadId", upload}};
   const auto finish = [&]() -> Result<void> {
     const std::string body = TRY(send_parts(blob, source, upload));
     const Reply done = TRY(link_.s3({.method = "POST",
@@ -320,7 +320,7 @@ Result<std::vector<BlobInfo>> S3Blobs::list(std::string_view prefix, std::string
   std::vector<BlobInfo> all;
   std::string next;
   do {
-    aws::Query query = {{"list-type", "2"}, {"max-keys", std::to_string(std::min(max, kListMax))}};
+    Query query = {{"list-type", "2"}, {"max-keys", std::to_string(std::min(max, kListMax))}};
     if (!next.empty()) query.emplace_back("continuation-token", next);
     if (const std::string start = object_of(prefix); !start.empty()) {
       query.emplace_back("prefix", start);

@@ -4,8 +4,8 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
 #include "aws/xml.h"
+#include "base/digest.h"
 #include "base/env_posix.h"
 #include "net/socket.h"
 
@@ -41,7 +41,7 @@ std::string short_of(std::string_view message) {
 
 // How far the service's clock is from ours, if it says what time it is.
 std::optional<std::chrono::seconds> skew(const HttpAnswer& answer, WallTime now) {
-  const std::string* date = aws::find_header(answer.headers, "date");
+  const std::string* date = find_header(answer.headers, "date");
   const time_t theirs = date == nullptr ? -1 : curl_getdate(date->c_str(), nullptr);
   if (theirs < 0) return std::nullopt;
   return std::chrono::seconds(theirs) -
@@ -51,11 +51,11 @@ std::optional<std::chrono::seconds> skew(const HttpAnswer& answer, WallTime now)
 // The body stays null if it is no object, nor rightly empty. The name of an error stands in the
 // body or in a header.
 void read_json(Reply& reply) {
-  const std::string* length = aws::find_header(reply.http.headers, "content-length");
+  const std::string* length = find_header(reply.http.headers, "content-length");
   const bool empty = reply.status < 300 && length != nullptr && *length == "0";
   reply.body = empty ? json::object() : aws::parse_object(reply.http.body).value_or(json());
   if (reply.status < 300) return;
-  const std::string* header = aws::find_header(reply.http.headers, "x-amzn-errortype");
+  const std::string* header = find_header(reply.http.headers, "x-amzn-errortype");
   const std::string type =
       aws::text_or(reply.body, "__type", header == nullptr ? "" : std::string_view(*header));
   reply.error = bare_error(type);
@@ -127,8 +127,7 @@ Result<Reply> CloudLink::s3(const S3Call& call) {
   what.request.url = address_.endpoint(Service::s3) + call.path;
   char mark = '?';
   for (const auto& [name, value] : call.query) {
-    what.request.url +=
-        fmt::format("{}{}={}", mark, aws::percent_encode(name), aws::percent_encode(value));
+    what.request.url += fmt::format("{}{}={}", mark, percent_encode(name), percent_encode(value));
     mark = '&';
   }
   what.request.headers = call.headers;
@@ -136,7 +135,7 @@ Result<Reply> CloudLink::s3(const S3Call& call) {
   what.request.answer_max = call.answer_max;
   // Large bodies take their time on slow lines; one that stands still is given up by then.
   what.wait = Millis(static_cast<int64_t>((call.body.size() + call.expected) / kBytesPerMs));
-  what.request.headers.emplace_back("x-amz-content-sha256", aws::hex(aws::sha256(call.body)));
+  what.request.headers.emplace_back("x-amz-content-sha256", hex(sha256(call.body)));
   return insist(what);
 }
 
@@ -146,7 +145,7 @@ Result<void> CloudLink::sign(const Try& what, HttpRequest& request) {
   request.headers.emplace_back("x-amz-date", aws::amz_time(clock_.wall()));
   if (!keys.token.empty()) request.headers.emplace_back("x-amz-security-token", keys.token);
   const aws::Signable signable = {request.method, what.path, what.query, request.headers,
-                                  aws::hex(aws::sha256(request.body))};
+                                  hex(sha256(request.body))};
   request.headers.emplace_back(
       "authorization",
       aws::authorize(signable, keys.credentials, address_.region, service_name(what.service)));

@@ -39,8 +39,8 @@ struct Reply {
 struct S3Call {
   std::string method;
   std::string path;  // Percent-encoded.
-  aws::Query query;
-  aws::Headers headers;
+  Query query;
+  Headers headers;
   std::string body;
   size_t expected = 0;  // Bytes of the answer, about.
   size_t answer_max = 16 << 20;
@@ -72,7 +72,7 @@ class CloudLink {
     Service service = Service::s3;
     HttpRequest request;  // Without what signs it.
     std::string path;
-    aws::Query query;
+    Query query;
     Millis wait = Millis(0);
   };
   Result<Reply> insist(const Try& what);

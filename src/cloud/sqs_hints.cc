@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "net/socket.h"
@@ -184,7 +184,7 @@ Result<std::vector<Hint>> SqsHints::receive(std::string_view queue, size_t max, 
     const json messages = list_or_empty(reply.body, "Messages");
     for (const json& message : messages) {
       // What is not ours reads as an empty hint, which can be settled like others.
-      all.push_back({aws::from_base64(text_or(message, "Body", "")).value_or(""),
+      all.push_back({from_base64(text_or(message, "Body", "")).value_or(""),
                      text_or(message, "ReceiptHandle", "")});
     }
     const bool more_time = all.empty() && link_.clock().now() < until && !link_.stopped();

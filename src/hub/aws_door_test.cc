@@ -196,7 +196,7 @@ TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
   const std::string list = fmt::format(
       "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>"
       "</CompleteMultipartUpload>",
-      aws::hex(aws::md5("again")));
+      hex(md5("again")));
   EXPECT_EQ(status_of(door.ask(door.request("s3", "POST", "/bucket/key?uploadId=" + id, list))),
             200);
   EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "again");

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 namespace dunlin {
@@ -45,7 +45,7 @@ Error from_errno(std::string_view doing, const std::string& path) {
 }  // namespace
 
 aws::Credentials make_aws_key(std::string_view admin, Scopes scopes, int64_t expires_s) {
-  std::string nonce = aws::hex(aws::random_bytes(kNonceDigits / 2));
+  std::string nonce = hex(random_bytes(kNonceDigits / 2));
   for (char& c : nonce) c = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
   const std::string id = key_id_of(scopes, expires_s, nonce);
   return {id, aws_secret(admin, id)};
@@ -73,7 +73,7 @@ Result<Scopes> check_aws_key(std::string_view key_id, WallTime now) {
 }
 
 std::string aws_secret(std::string_view admin, std::string_view key_id) {
-  return to_base64(aws::hmac_sha256(admin, fmt::format("aws access key {}", key_id)));
+  return to_base64(hmac_sha256(admin, fmt::format("aws access key {}", key_id)));
 }
 
 std::string to_text(const aws::Credentials& credentials) {

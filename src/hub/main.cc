@@ -15,8 +15,10 @@
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "hub/aws_host.h"
 #include "hub/aws_keys.h"
+#include "hub/http_host.h"
 #include "hub/notify.h"
 #include "hub/open_core.h"
 #include "hub/sessions.h"
@@ -29,33 +31,9 @@
 namespace dunlin {
 namespace {
 
-// A name may stand for several addresses; all of them must be safe to listen on.
 Result<std::vector<Address>> check_addresses(const ServeOptions& options,
                                              const std::vector<std::string>& texts) {
-  const bool tls = !options.tls_cert.empty();
-  std::vector<Address> addresses;
-  for (const std::string& text : texts) {
-    for (const Address& address : TRY(resolve(text))) {
-      if (!tls && !options.insecure && !address.loopback()) {
-        return Error{Code::denied,
-                     fmt::format("refusing to listen on {} ({}) without TLS, as tokens and data "
-                                 "would be readable on the network: give --tls-cert and --tls-key, "
-                                 "or accept that with --insecure",
-                                 text, address.text())};
-      }
-      addresses.push_back(address);
-      if (address.port() == 0) break;  // Two of one name would get different ports.
-    }
-  }
-  return addresses;
-}
-
-Result<std::optional<TlsContext>> check_tls(const ServeOptions& options) {
-  if (options.tls_cert.empty() != options.tls_key.empty()) {
-    return Error{Code::invalid, "--tls-cert and --tls-key belong together: give both or none"};
-  }
-  if (options.tls_cert.empty()) return std::optional<TlsContext>();
-  return std::optional(TRY(TlsContext::server(options.tls_cert, options.tls_key)));
+  return resolve_to_listen(texts, !options.tls_cert.empty(), options.insecure);
 }
 
 Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses,
@@ -80,7 +58,7 @@ Result<void> make_folder(const std::string& folder) {
 
 // Scripts wait for these lines.
 void announce(const std::vector<Address>& addresses, const std::vector<Address>& doors,
-              const std::string& folder, bool tls) {
+              const std::vector<Address>& https, const std::string& folder, bool tls) {
   for (const Address& address : addresses) {
     fmt::print("listening on {}://{}\n", tls ? "dunlin+tls" : "dunlin", address.text());
   }
@@ -89,6 +67,9 @@ void announce(const std::vector<Address>& addresses, const std::vector<Address>&
     fmt::print("aws endpoint on {}://{}\n", tls ? "https" : "http", door.text());
   }
   if (!doors.empty()) fmt::print("aws credentials in {}\n", aws_credentials_path(folder));
+  for (const Address& http : https) {
+    fmt::print("http on {}://{}\n", tls ? "https" : "http", http.text());
+  }
   std::fflush(stdout);
 }
 
@@ -100,7 +81,13 @@ Result<void> run_hub(const ServeOptions& options) {
   const Clock& clock = posix_clock();
   const std::vector<Address> addresses = TRY(check_addresses(options, options.listen));
   const std::vector<Address> doors = TRY(check_addresses(options, options.aws));
-  const std::optional<TlsContext> tls = TRY(check_tls(options));
+  const std::vector<Address> https = TRY(check_addresses(options, options.http));
+  const std::optional<TlsContext> tls =
+      TRY(TlsContext::server_if(options.tls_cert, options.tls_key));
+  const rest::ServiceOptions http_options{
+      .tls = tls ? &*tls : nullptr,
+      .public_url = TRY(rest::check_public_url(options.public_url)),
+      .upload_max = TRY(parse_size(options.max_upload))};
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
   if (const Result<std::string> token = read_admin_token(folder);
       !token.ok() && token.error().code != Code::not_found) {
@@ -113,6 +100,9 @@ Result<void> run_hub(const ServeOptions& options) {
   const std::vector<Address> bound = TRY(listen_on(server, addresses));
   const std::vector<Address> bound_doors = TRY(listen_on(server, doors, &door));
 
+  HttpHost http(clock, http_options);
+  const std::vector<Address> bound_https = TRY(http.listen(server, https));
+
   umask(077);  // What a hub keeps is its user's own.
   TRY(make_folder(folder));
   const std::unique_ptr<Core> core =
@@ -123,9 +113,10 @@ Result<void> run_hub(const ServeOptions& options) {
     aws_host.attach(sessions, door, token);
     TRY(write_aws_credentials(folder, token));
   }
-  server.stop_on({SIGTERM, SIGINT});
+  if (https.empty()) server.stop_on({SIGTERM, SIGINT});
+  http.start(server, token);
 
-  announce(bound, bound_doors, folder, tls.has_value());
+  announce(bound, bound_doors, bound_https, folder, tls.has_value());
   notify_manager("READY=1");
   server.run(sessions);
   log::info("stopped syncs={}", posix_syncs());
@@ -138,7 +129,8 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       "Example:\n"
       "  dunlin hub --data ~/hub --listen 127.0.0.1:7070\n"
       "  dunlin hub --listen 0.0.0.0:7070 --tls-cert hub.pem --tls-key hub.key\n"
-      "  dunlin hub --aws 127.0.0.1:9324\n");
+      "  dunlin hub --aws 127.0.0.1:9324\n"
+      "  dunlin hub --http 127.0.0.1:7071\n");
   command
       ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
       ->envname("DUNLIN_DATA");
@@ -149,6 +141,17 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   command->add_option("--aws", options.aws, "Address of the AWS-compatible door: SQS, DynamoDB, S3")
       ->envname("DUNLIN_AWS")
       ->delimiter(',');
+  command->add_option("--http", options.http, "Address of the REST service: see docs/REST.md")
+      ->envname("DUNLIN_HTTP")
+      ->delimiter(',');
+  command
+      ->add_option("--public-url", options.public_url,
+                   "What clients of the REST service put in front of its paths, if that is not "
+                   "the address they speak to")
+      ->envname("DUNLIN_PUBLIC_URL");
+  command->add_option("--max-upload", options.max_upload, "Largest file the REST service takes")
+      ->envname("DUNLIN_MAX_UPLOAD")
+      ->capture_default_str();
   command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
       ->envname("DUNLIN_EPHEMERAL");
   command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")

@@ -12,7 +12,10 @@ namespace dunlin {
 struct ServeOptions {
   std::string data;  // Folder; empty: the user's own.
   std::vector<std::string> listen = {"127.0.0.1:7070"};
-  std::vector<std::string> aws;  // Addresses of the AWS-compatible door; empty: there is none.
+  std::vector<std::string> aws;   // Addresses of the AWS-compatible door; empty: there is none.
+  std::vector<std::string> http;  // Addresses of the REST service; empty: there is none.
+  std::string public_url;         // Of that service: see rest::Setting.
+  std::string max_upload = "1G";
   bool ephemeral = false;
   std::string tls_cert;
   std::string tls_key;

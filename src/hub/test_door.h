@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "aws/digest.h"
 #include "aws/door.h"
+#include "base/digest.h"
 #include "hub/aws_host.h"
 #include "hub/aws_keys.h"
 #include "store/memory.h"
@@ -76,21 +76,21 @@ class TestDoor final : public Peers, public Clock {
 
   // A request as a client signs it with `key`.
   std::string request(std::string_view service, std::string_view method, std::string_view target,
-                      std::string_view body, aws::Headers headers = {}) const {
+                      std::string_view body, Headers headers = {}) const {
     const size_t question = std::min(target.find('?'), target.size());
     aws::Signable signable;
     signable.method = method;
     signable.path = target.substr(0, question);
-    signable.query = aws::parse_query(target.substr(std::min(target.size(), question + 1)))
-                         .value_or(aws::Query());
-    signable.payload_hash = aws::hex(aws::sha256(body));
+    signable.query =
+        parse_query(target.substr(std::min(target.size(), question + 1))).value_or(Query());
+    signable.payload_hash = hex(sha256(body));
     signable.headers = std::move(headers);
     signable.headers.emplace_back("host", "hub.test:9324");
     signable.headers.emplace_back("x-amz-date", aws::amz_time(wall()));
-    if (service == "s3" && !aws::find_header(signable.headers, "x-amz-content-sha256")) {
+    if (service == "s3" && !find_header(signable.headers, "x-amz-content-sha256")) {
       signable.headers.emplace_back("x-amz-content-sha256", signable.payload_hash);
     }
-    if (const auto* said = aws::find_header(signable.headers, "x-amz-content-sha256")) {
+    if (const auto* said = find_header(signable.headers, "x-amz-content-sha256")) {
       signable.payload_hash = *said;
     }
     std::string text = fmt::format("{} {} HTTP/1.1\r\n", method, target);

@@ -6,12 +6,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/digest.h"
 
 namespace dunlin {
 namespace {
@@ -38,37 +36,10 @@ class Descriptor {
   int number_;
 };
 
-std::string hex(const unsigned char* bytes, size_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 15U];
-  }
-  return text;
-}
-
-Result<std::string> random_hex(size_t size) {
-  std::array<unsigned char, kAdminBytes> bytes{};
-  CHECK(size <= bytes.size());
-  if (RAND_bytes(bytes.data(), static_cast<int>(size)) != 1) {
-    return Error{Code::unavailable, "the system gives no random bytes: try again"};
-  }
-  return hex(bytes.data(), size);
-}
+std::string random_hex(size_t size) { return hex(random_bytes(size)); }
 
 std::string mac_of(std::string_view admin, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
-  unsigned int size = 0;
-  const unsigned char* made =
-      HMAC(EVP_sha256(), admin.data(), static_cast<int>(admin.size()),
-           reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac.data(), &size);
-  CHECK(made != nullptr);
-  return hex(mac.data(), size);
-}
-
-bool equal(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+  return hex(hmac_sha256(admin, text));
 }
 
 Error from_errno(std::string_view doing, const std::string& path) {
@@ -106,8 +77,8 @@ Result<void> sync_folder(const std::string& folder) {
 
 Result<void> make_admin_token(const std::string& folder) {
   const std::string path = token_path(folder);
-  const std::string fresh = fmt::format("{}.{}", path, TRY(random_hex(kNonceBytes)));
-  const std::string token = TRY(random_hex(kAdminBytes));
+  const std::string fresh = fmt::format("{}.{}", path, random_hex(kNonceBytes));
+  const std::string token = random_hex(kAdminBytes);
   const Result<void> written = write_secret(fresh, token + "\n");
   // Unlike a rename, a link never replaces a token that another process made meanwhile.
   const bool linked = written.ok() && link(fresh.c_str(), path.c_str()) == 0;
@@ -126,7 +97,7 @@ std::string token_path(const std::string& folder) { return folder + "/token"; }
 Result<std::string> make_token(std::string_view admin, Scopes scopes, int64_t expires_s) {
   CHECK(!scopes.empty());
   const std::string text =
-      fmt::format("{}{}.{}.{}", kPrefix, to_text(scopes), expires_s, TRY(random_hex(kNonceBytes)));
+      fmt::format("{}{}.{}.{}", kPrefix, to_text(scopes), expires_s, random_hex(kNonceBytes));
   return fmt::format("{}.{}", text, mac_of(admin, text));
 }
 

@@ -44,6 +44,25 @@ Result<Address> listen_with(int socket, const Address& address) {
 
 }  // namespace
 
+Result<std::vector<Address>> resolve_to_listen(const std::vector<std::string>& texts, bool tls,
+                                               bool insecure) {
+  std::vector<Address> addresses;
+  for (const std::string& text : texts) {
+    for (const Address& address : TRY(resolve(text))) {
+      if (!tls && !insecure && !address.loopback()) {
+        return Error{Code::denied,
+                     fmt::format("refusing to listen on {} ({}) without TLS, as tokens and data "
+                                 "would be readable on the network: give --tls-cert and --tls-key, "
+                                 "or accept that with --insecure",
+                                 text, address.text())};
+      }
+      addresses.push_back(address);
+      if (address.port() == 0) break;  // Two of one name would get different ports.
+    }
+  }
+  return addresses;
+}
+
 Result<Listening> open_listener(const Address& address) {
   const int socket =
       ::socket(address.socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -1,6 +1,9 @@
 // Sockets that listen, and what the accepted ones are told.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "net/address.h"
 
@@ -10,6 +13,11 @@ struct Listening {
   int socket = -1;  // Never blocks; the caller closes it.
   Address address;  // With the port that was picked if there was none.
 };
+
+// All that the names stand for. `denied` if one is beyond this machine, where what is not encrypted
+// can be read by others, and neither `tls` nor `insecure` is said.
+Result<std::vector<Address>> resolve_to_listen(const std::vector<std::string>& texts, bool tls,
+                                               bool insecure);
 
 // An IPv6 address takes no IPv4 connections. The error says what to do about it.
 Result<Listening> open_listener(const Address& address);

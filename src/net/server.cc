@@ -56,11 +56,12 @@ struct Peer {
 };
 
 struct Listener {
-  Listener(asio::io_context& io, int number, Service* served_by)
-      : socket(io, number), service(served_by) {}
+  Listener(asio::io_context& io, int number, Service* served_by, bool without_tls)
+      : socket(io, number), service(served_by), plain(without_tls) {}
 
   Descriptor socket;
   Service* service;  // Null: that of run().
+  bool plain;        // Without TLS.
 };
 
 }  // namespace
@@ -70,7 +71,7 @@ class Server::Loop {
   Loop(const Clock& clock, const TlsContext* tls, ServerLimits limits)
       : clock_(clock), tls_(tls), limits_(limits), buffer_(kReadBuffer, '\0'), signals_(io_) {}
 
-  Result<Address> listen(const Address& address, Service* service);
+  Result<Address> listen(const Address& address, Service* service, bool plain);
   void run(Service& service);
   void stop() {
     asio::post(io_, [this] { stopping_ = true; });
@@ -105,7 +106,7 @@ class Server::Loop {
   std::optional<Instant> turn();
   void wait_to_accept(Listener& listener);
   void accept(Listener& listener);
-  void admit(int number, const Address& address, Service& service);
+  void admit(int number, const Address& address, const Listener& listener);
   void read(PeerId id);
   Result<void> receive(PeerId id, Peer& peer, std::string_view bytes);
   Result<void> encrypt(Peer& peer);
@@ -149,9 +150,9 @@ class Server::Loop {
   std::optional<Instant> stop_by_;
 };
 
-Result<Address> Server::Loop::listen(const Address& address, Service* service) {
+Result<Address> Server::Loop::listen(const Address& address, Service* service, bool plain) {
   const Listening opened = TRY(open_listener(address));
-  listeners_.emplace_back(io_, opened.socket, service);
+  listeners_.emplace_back(io_, opened.socket, service, plain);
   if (service && std::ranges::find(others_, service) == others_.end()) others_.push_back(service);
   return opened.address;
 }
@@ -293,7 +294,7 @@ void Server::Loop::accept(Listener& listener) {
         accept4(listener.socket.native_handle(), reinterpret_cast<sockaddr*>(&address.socket),
                 &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (number >= 0) {
-      admit(number, address, listener.service ? *listener.service : *service_);
+      admit(number, address, listener);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       log::warning("cannot accept another connection: {} peers={}", std::strerror(errno),
                    peers_.size());
@@ -306,17 +307,18 @@ void Server::Loop::accept(Listener& listener) {
   wait_to_accept(listener);
 }
 
-void Server::Loop::admit(int number, const Address& address, Service& service) {
+void Server::Loop::admit(int number, const Address& address, const Listener& listener) {
   if (peers_.size() >= limits_.peers_max + kCrowdMax) {
     ::close(number);
     return;
   }
+  Service& service = listener.service ? *listener.service : *service_;
   tune_connection(number);
   const bool crowded = peers_.size() >= limits_.peers_max;
   const PeerId id = ++last_peer_;
   auto peer = std::make_unique<Peer>(Descriptor(io_, number), service);
   peer->name = address.text();
-  if (tls_) peer->tls.emplace(tls_->accept());
+  if (tls_ && !listener.plain) peer->tls.emplace(tls_->accept());
   peers_.emplace(id, std::move(peer));
   greetings_.push_back({clock_.now() + limits_.greet_max, id});
   to_read_.push_back(id);
@@ -489,8 +491,8 @@ Server::Server(const Clock& clock, const TlsContext* tls, ServerLimits limits)
     : loop_(std::make_unique<Loop>(clock, tls, limits)) {}
 Server::~Server() = default;
 
-Result<Address> Server::listen(const Address& address, Service* service) {
-  return loop_->listen(address, service);
+Result<Address> Server::listen(const Address& address, Service* service, bool plain) {
+  return loop_->listen(address, service, plain);
 }
 void Server::run(Service& service) { loop_->run(service); }
 void Server::stop() { loop_->stop(); }

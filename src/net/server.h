@@ -78,8 +78,9 @@ class Server final : public Peers {
   Server& operator=(const Server&) = delete;
 
   // Returns the address with the port that was picked if it had none. Peers that come there are
-  // those of `service`, which must outlive run(); without one, of the service of run().
-  Result<Address> listen(const Address& address, Service* service = nullptr);
+  // those of `service`, which must outlive run(); without one, of the service of run(). `plain`:
+  // they do not speak TLS, even if others do.
+  Result<Address> listen(const Address& address, Service* service = nullptr, bool plain = false);
 
   // Serves until stop(). Then answers what was received, within stop_max. In a turn of the loop the
   // services of addresses have theirs before this one.

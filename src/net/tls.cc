@@ -75,6 +75,15 @@ Result<TlsContext> TlsContext::server(const std::string& cert_file, const std::s
   return context;
 }
 
+Result<std::optional<TlsContext>> TlsContext::server_if(const std::string& cert_file,
+                                                        const std::string& key_file) {
+  if (cert_file.empty() != key_file.empty()) {
+    return Error{Code::invalid, "--tls-cert and --tls-key belong together: give both or none"};
+  }
+  if (cert_file.empty()) return std::optional<TlsContext>();
+  return std::optional(TRY(server(cert_file, key_file)));
+}
+
 Result<TlsContext> TlsContext::client(const std::string& ca_file) {
   ERR_clear_error();
   TlsContext context(make_context(TLS_client_method()));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,10 @@ class TlsContext {
  public:
   // PEM files: the certificate with its chain, and its private key.
   static Result<TlsContext> server(const std::string& cert_file, const std::string& key_file);
+
+  // The same; none if neither is given. `invalid` if only one is.
+  static Result<std::optional<TlsContext>> server_if(const std::string& cert_file,
+                                                     const std::string& key_file);
 
   // Trusts the authorities in a PEM file, or those of the system if it is empty.
   static Result<TlsContext> client(const std::string& ca_file);

@@ -88,7 +88,7 @@ void check_signed(Input& input) {
       const std::string_view method = kMethods[input.below(std::size(kMethods))];
       std::string target = "/bucket";
       for (const char c : input.sized()) target += c > ' ' && c < 0x7f ? c : '/';
-      if (!aws::parse_query(target.substr(std::min(target.size(), target.find('?') + 1)))) continue;
+      if (!parse_query(target.substr(std::min(target.size(), target.find('?') + 1)))) continue;
       request = door.request("s3", method, target, input.sized());
     }
     const PeerId peer = door.connect();

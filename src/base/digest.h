@@ -1,4 +1,4 @@
-// Hashes and spellings of bytes that AWS's protocols use: SHA-256, HMAC, MD5, CRC-32, hex, base64.
+// Hashes and spellings of bytes that protocols use: SHA-256, HMAC, MD5, CRC-32, hex, base64.
 // Pure, except that random_bytes() asks the system.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct evp_md_ctx_st;  // OpenSSL's.
 
-namespace dunlin::aws {
+namespace dunlin {
 
 // Results are bytes, not text.
 std::string sha256(std::string_view bytes);
@@ -50,4 +50,4 @@ class Digest {
 uint32_t crc32(uint32_t before, std::string_view bytes);
 std::string crc32_base64(uint32_t sum);  // As S3 writes it.
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

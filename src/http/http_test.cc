@@ -1,8 +1,8 @@
-#include "aws/http.h"
+#include "http/http.h"
 
 #include <gtest/gtest.h>
 
-namespace dunlin::aws {
+namespace dunlin {
 namespace {
 
 // All requests in `bytes`, fed in pieces of `size`: method, path and body of each, or the error.
@@ -93,4 +93,4 @@ TEST(Http, AReplyCannotBeBrokenByWhatItCarries) {
 }
 
 }  // namespace
-}  // namespace dunlin::aws
+}  // namespace dunlin

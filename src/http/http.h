@@ -6,15 +6,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "aws/sigv4.h"
-#include "aws/uri.h"
 #include "base/result.h"
+#include "http/uri.h"
 
-namespace dunlin::aws {
+namespace dunlin {
 
 inline constexpr size_t kHeadMax = 64 << 10;  // Request line and headers.
 inline constexpr size_t kHeadersMax = 128;
+
+// Names in lower case, values without spaces around them.
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// Null if there is none of that name.
+const std::string* find_header(const Headers& headers, std::string_view name);
 
 struct HttpHead {
   std::string method;
@@ -72,4 +79,4 @@ std::string http_time(int64_t ms);  // "Mon, 12 Oct 2009 17:50:30 GMT"
 // Appends status line, headers and body.
 void append_reply(const HttpReply& reply, bool keep_alive, std::string& out);
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

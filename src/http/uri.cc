@@ -1,10 +1,10 @@
-#include "aws/uri.h"
+#include "http/uri.h"
 
 #include <algorithm>
 
-#include "aws/digest.h"
+#include "base/digest.h"
 
-namespace dunlin::aws {
+namespace dunlin {
 namespace {
 
 bool unreserved(char c) {
@@ -67,4 +67,4 @@ const std::string* find(const Query& query, std::string_view name) {
   return found == query.end() ? nullptr : &found->second;
 }
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

@@ -1,4 +1,4 @@
-// Percent-encoding as AWS signs it, and query strings. Pure.
+// Percent-encoding and query strings. Pure.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace dunlin::aws {
+namespace dunlin {
 
 // All but A-Z a-z 0-9 - . _ ~ becomes %XX; with `keep_slash` that stays as well.
 std::string percent_encode(std::string_view bytes, bool keep_slash = false);
@@ -25,4 +25,4 @@ std::optional<Query> parse_query(std::string_view text);
 // Null if there is none of that name.
 const std::string* find(const Query& query, std::string_view name);
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

@@ -1,4 +1,4 @@
-#include "aws/digest.h"
+#include "base/digest.h"
 
 #include <array>
 #include <openssl/crypto.h>
@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 
-namespace dunlin::aws {
+namespace dunlin {
 namespace {
 
 const unsigned char* bytes_of(std::string_view text) {
@@ -152,4 +152,4 @@ std::string crc32_base64(uint32_t sum) {
   return to_base64(bytes);
 }
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

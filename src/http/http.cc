@@ -1,4 +1,4 @@
-#include "aws/http.h"
+#include "http/http.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,9 @@
 #include <chrono>
 #include <fmt/format.h>
 
-namespace dunlin::aws {
+#include "base/env.h"
+
+namespace dunlin {
 namespace {
 
 constexpr size_t kChunkLineMax = 1024;
@@ -230,6 +232,11 @@ Result<bool> HttpReader::body(std::string& out, size_t max) {
   return state_ == State::head;
 }
 
+const std::string* find_header(const Headers& headers, std::string_view name) {
+  const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
+  return found == headers.end() ? nullptr : &found->second;
+}
+
 std::string http_time(int64_t ms) {
   constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
                                                      "Thu", "Fri", "Sat"};
@@ -263,4 +270,4 @@ void append_reply(const HttpReply& reply, bool keep_alive, std::string& out) {
   out += reply.body;
 }
 
-}  // namespace dunlin::aws
+}  // namespace dunlin

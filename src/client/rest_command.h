@@ -1,0 +1,27 @@
+// `dunlin rest`: the REST service beside any store, until it is told to stop.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/store_verbs.h"
+
+namespace dunlin {
+
+struct RestVerb {
+  StoreTarget target = {};
+  std::vector<std::string> listen = {"127.0.0.1:7071"};
+  std::string tls_cert = {};
+  std::string tls_key = {};
+  bool insecure = false;
+  std::string public_url = {};
+  std::string max_upload = "1G";
+};
+
+Result<int> run(const RestVerb& verb);
+
+void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code);
+
+}  // namespace dunlin

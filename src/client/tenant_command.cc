@@ -1,0 +1,97 @@
+#include "client/tenant_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "base/exit.h"
+
+namespace dunlin {
+namespace {
+
+// Adds the verbs, each with the options that all of them have.
+class Adder {
+ public:
+  Adder(TenantOptions& options, int& exit_code) : options_(options), exit_code_(exit_code) {}
+
+  template <typename Verb>
+  CLI::App& add(CLI::App& parent, const std::string& name, const std::string& what,
+                const std::string& example, Verb& verb) {
+    CLI::App& command = *parent.add_subcommand(name, what);
+    command.footer("Example:\n  " + example + "\n");
+    StoreTarget& target = options_.targets.emplace_back();
+    add_store_options(command, target);
+    add_form_options(command, target);
+    command.callback([this_verb = &verb, this_target = &target, exit_code = &exit_code_] {
+      const Result<int> ran = run(*this_verb, *this_target);
+      *exit_code = ran.ok() ? ran.value() : report(ran.error());
+    });
+    return command;
+  }
+
+ private:
+  TenantOptions& options_;
+  int& exit_code_;
+};
+
+void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, Adder& adder) {
+  CLI::App& command = adder.add(tenant, "add", "Make a tenant; prints its secret, once",
+                                "dunlin tenant add physics --max-partitions 40", verb);
+  command.add_option("NAME", verb.name)->required();
+  command.add_option("--init-partitions", verb.init_partitions, "Of a job that does not say")
+      ->capture_default_str();
+  command.add_option("--max-partitions", verb.max_partitions, "Of a job, in the end")
+      ->capture_default_str();
+  command
+      .add_option("--scale-time", verb.scale_time,
+                  "How often infrastructures get new advice; twice as long without a sign of life "
+                  "and one is not counted on, five times and it is forgotten")
+      ->capture_default_str();
+  command
+      .add_option("--timeout", verb.timeout, "A job that nobody hears of for so long is given up")
+      ->capture_default_str();
+  command
+      .add_option("--start-time", verb.start_time,
+                  "A partition that does not start for so long is handed out again")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) {
+  CLI::App& tenant = *app.add_subcommand("tenant", "Who may use the REST service's /node and /lb");
+  tenant.require_subcommand(1);
+  Adder adder(options, exit_code);
+  add_verb_add(tenant, options.add, adder);
+  adder.add(tenant, "list", "List the tenants", "dunlin tenant list", options.list);
+
+  CLI::App& remove = adder.add(tenant, "remove", "Remove a tenant, its jobs and its files",
+                               "dunlin tenant remove physics", options.remove);
+  remove.add_option("NAME", options.remove.name)->required();
+
+  CLI::App& put =
+      adder.add(tenant, "put", "Put files into input/; what ends with .config becomes a job",
+                "dunlin tenant put physics water.in water.config", options.put);
+  put.add_option("NAME", options.put.name)->required();
+  put.add_option("FILE", options.put.files)->required();
+
+  CLI::App& get = adder.add(tenant, "get", "Read a file",
+                            "dunlin tenant get physics output/results/JOB/worker-0/results.dat -o "
+                            "results.dat",
+                            options.get);
+  get.add_option("NAME", options.get.name)->required();
+  get.add_option("KEY", options.get.key)->required();
+  get.add_option("--output,-o", options.get.file, "Where to (default: stdout)");
+
+  CLI::App& files =
+      adder.add(tenant, "files", "List the files", "dunlin tenant files physics", options.files);
+  files.add_option("NAME", options.files.name)->required();
+
+  CLI::App& jobs = adder.add(tenant, "jobs", "What became of the job files",
+                             "dunlin tenant jobs physics --json", options.jobs);
+  jobs.add_option("NAME", options.jobs.name)->required();
+
+  adder.add(app, "infra", "List the infrastructures of all tenants", "dunlin infra --json",
+            options.infra);
+}
+
+}  // namespace dunlin

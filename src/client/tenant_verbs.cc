@@ -1,0 +1,170 @@
+#include "client/tenant_verbs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "client/input.h"
+#include "tascaas/files.h"
+#include "tascaas/intake.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json tenant_json(const tascaas::Tenant& tenant) {
+  ordered_json object = json_object();
+  object["tenant"] = tenant.name();
+  object["init_partitions"] = tenant.init_partitions();
+  object["max_partitions"] = tenant.max_partitions();
+  object["scale_time_s"] = static_cast<double>(tenant.scale_ms()) / 1000;
+  object["timeout_s"] = static_cast<double>(tenant.timeout_ms()) / 1000;
+  object["start_time_s"] = static_cast<double>(tenant.start_ms()) / 1000;
+  object["created_ms"] = tenant.created_ms();
+  return object;
+}
+
+struct Input {
+  std::string key;
+  std::string file;
+};
+
+// Job files last: what they name is there when they are seen.
+Result<std::vector<Input>> inputs_of(const std::vector<std::string>& files) {
+  std::vector<Input> inputs;
+  for (const std::string& file : files) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    const std::string key = std::string(tascaas::kInput) + name;
+    if (name.empty() || !tascaas::is_file_key(key)) {
+      return Error{Code::invalid, fmt::format("{} cannot be the name of a file of a tenant: no "
+                                              "spaces, only visible characters",
+                                              quote(name))};
+    }
+    inputs.push_back({key, file});
+  }
+  std::ranges::stable_partition(inputs,
+                                [](const Input& input) { return !input.key.ends_with(".config"); });
+  return inputs;
+}
+
+Result<int> say_taken(const std::vector<tascaas::Taken>& taken, const StoreTarget& target) {
+  bool refused = false;
+  for (const tascaas::Taken& one : taken) {
+    refused = refused || !one.refused.empty();
+    if (target.json) {
+      ordered_json object = json_object();
+      object["file"] = one.file;
+      if (one.refused.empty()) object["job"] = one.job;
+      if (!one.refused.empty()) object["refused"] = one.refused;
+      TRY(print(json_line(object)));
+    } else if (!one.refused.empty()) {
+      complain(fmt::format("{} was refused: {}", one.file, one.refused));
+    } else {
+      TRY(print(target.quiet ? one.job + "\n" : fmt::format("{} is job {}\n", one.file, one.job)));
+    }
+  }
+  return refused ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+Result<int> run(const TenantAddVerb& verb, const StoreTarget& target) {
+  const tascaas::TenantSettings settings{.init_partitions = verb.init_partitions,
+                                         .max_partitions = verb.max_partitions,
+                                         .scale_time = TRY(parse_duration(verb.scale_time)),
+                                         .timeout = TRY(parse_duration(verb.timeout)),
+                                         .start_time = TRY(parse_duration(verb.start_time))};
+  const auto store = TRY(open_target(target, Missing::make));
+  const std::string secret =
+      TRY(tascaas::add_tenant(*store, verb.name, settings, posix_clock().wall()));
+  if (target.json) {
+    ordered_json object = json_object();
+    object["tenant"] = verb.name;
+    object["secret"] = secret;
+    TRY(print(json_line(object)));
+  } else {
+    TRY(print(secret + "\n"));
+    if (!target.quiet) complain("this is the secret of the tenant; it cannot be shown again");
+  }
+  return kExitDone;
+}
+
+Result<int> run(const TenantListVerb&, const StoreTarget& target) {
+  const auto store = TRY(open_target(target, Missing::refuse));
+  Columns columns({{"TENANT"}, {"INIT", true}, {"MAX", true}, {"SCALE TIME", true}});
+  std::string lines;
+  for (const tascaas::Tenant& tenant : TRY(tascaas::list_tenants(store->table()))) {
+    lines += target.json ? json_line(tenant_json(tenant)) : tenant.name() + "\n";
+    columns.add({tenant.name(), std::to_string(tenant.init_partitions()),
+                 std::to_string(tenant.max_partitions()),
+                 human_duration(Millis(tenant.scale_ms()))});
+  }
+  TRY(print(target.form() == Form::plain ? columns.text() : lines));
+  return kExitDone;
+}
+
+Result<int> run(const TenantRemoveVerb& verb, const StoreTarget& target) {
+  const auto store = TRY(open_target(target, Missing::refuse));
+  TRY(tascaas::remove_tenant(*store, verb.name));
+  if (!target.quiet && !target.json) TRY(print(fmt::format("removed tenant {}\n", verb.name)));
+  return kExitDone;
+}
+
+Result<int> run(const TenantPutVerb& verb, const StoreTarget& target) {
+  const std::vector<Input> inputs = TRY(inputs_of(verb.files));
+  for (const Input& input : inputs) TRY(open_input(input.file, kBlobMax));  // All can be read.
+  const auto store = TRY(open_target(target, Missing::refuse));
+  const tascaas::Tenant tenant = TRY(tascaas::read_tenant(store->table(), verb.name));
+  for (const Input& input : inputs) {
+    const Readable readable = TRY(open_input(input.file, kBlobMax));
+    const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
+      std::string bytes(max, '\0');
+      bytes.resize(TRY(readable.file->read(offset, bytes)));
+      return bytes;
+    };
+    TRY(tascaas::put_file(*store, tenant.name(), input.key, readable.size, source,
+                          posix_clock().wall()));
+  }
+  return say_taken(TRY(tascaas::take_in(*store, tenant, posix_clock().wall())), target);
+}
+
+Result<int> run(const TenantGetVerb& verb, const StoreTarget& target) {
+  std::string blob;
+  {
+    const auto store = TRY(open_target(target, Missing::refuse));
+    TRY(tascaas::read_tenant(store->table(), verb.name));
+    blob = TRY(tascaas::find_file(store->table(), verb.name, verb.key)).file.blob();
+  }
+  return run(BlobGetVerb{.name = blob, .file = verb.file}, target);
+}
+
+Result<int> run(const TenantFilesVerb& verb, const StoreTarget& target) {
+  const auto store = TRY(open_target(target, Missing::refuse));
+  TRY(tascaas::read_tenant(store->table(), verb.name));
+  Columns columns({{"FILE"}, {"SIZE", true}});
+  std::string lines;
+  for (const tascaas::FileInfo& file : TRY(tascaas::list_files(store->table(), verb.name, ""))) {
+    if (target.json) {
+      ordered_json object = json_object();
+      object["key"] = file.key;
+      object["size"] = file.file.size();
+      object["modified_ms"] = file.file.modified_ms();
+      lines += json_line(object);
+    } else {
+      lines += file.key + "\n";
+    }
+    columns.add({file.key, human_size(file.file.size())});
+  }
+  TRY(print(target.form() == Form::plain ? columns.text() : lines));
+  return kExitDone;
+}
+
+}  // namespace dunlin

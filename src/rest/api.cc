@@ -1,0 +1,25 @@
+#include "rest/api.h"
+
+#include "rest/tascaas_calls.h"
+
+namespace dunlin::rest {
+
+Family api_family() {
+  Family family{
+      .prefix = "/api/v1", .style = Style::problem, .bearer = true, .checked = true, .routes = {}};
+  add_health_routes(family.routes);
+  return family;
+}
+
+Family tascaas_family() {
+  Family family{
+      .prefix = "", .style = Style::plain, .bearer = false, .checked = false, .routes = {}};
+  add_node_routes(family.routes);
+  add_lb_routes(family.routes);
+  add_file_routes(family.routes);
+  return family;
+}
+
+std::vector<Family> all_families() { return {api_family(), tascaas_family()}; }
+
+}  // namespace dunlin::rest

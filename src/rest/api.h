@@ -1,0 +1,20 @@
+// The families of routes that the service has, one file each. Another one is a function here and a
+// line in all_families().
+#pragma once
+
+#include <vector>
+
+#include "rest/route.h"
+
+namespace dunlin::rest {
+
+// Our own API, under /api/v1. Its routes come from several files; each adds its own.
+Family api_family();
+void add_health_routes(std::vector<Route>& routes);
+
+// TaScaaS's own routes, under any prefix, as its clients know them.
+Family tascaas_family();
+
+std::vector<Family> all_families();
+
+}  // namespace dunlin::rest

@@ -1,0 +1,20 @@
+// The requests of one connection, one after the other, each answered by the handler of its route.
+#pragma once
+
+#include "rest/call.h"
+#include "rest/connection.h"
+#include "rest/stores.h"
+
+namespace dunlin::rest {
+
+struct ExchangeLimits {
+  Millis idle_max = std::chrono::seconds(60);
+  Millis head_max = std::chrono::seconds(10);
+};
+
+// Returns when the client has left, was too slow or did not speak HTTP, or, between two requests,
+// when the descriptor `stopping` can be read.
+void serve_connection(Connection& connection, const Setting& setting, const ExchangeLimits& limits,
+                      Stores& stores, int stopping);
+
+}  // namespace dunlin::rest

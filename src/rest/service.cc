@@ -1,0 +1,200 @@
+#include "rest/service.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/waker.h"
+#include "net/listen.h"
+#include "net/socket.h"
+#include "rest/exchange.h"
+#include "rest/problem.h"
+
+namespace dunlin::rest {
+namespace {
+
+constexpr int kAcceptRetryMs = 100;
+constexpr Millis kRefusal = std::chrono::seconds(1);  // To take the words of a refusal.
+
+}  // namespace
+
+class Service::Threads {
+ public:
+  Threads(const Clock& clock, Stores& stores, const std::vector<Family>& families,
+          ServiceOptions options)
+      : clock_(clock),
+        stores_(stores),
+        options_(std::move(options)),
+        setting_{
+            clock,    memory_, options_.tls != nullptr, options_.public_url, options_.upload_max,
+            &families} {}
+
+  ~Threads() {
+    stop();
+    for (const int listener : listeners_) close(listener);
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  Result<Address> listen(const Address& address) {
+    const Listening opened = TRY(open_listener(address));
+    listeners_.push_back(opened.socket);
+    return opened.address;
+  }
+
+  void start(int signals, std::function<void()> stopped) {
+    signals_ = signals;
+    stopped_ = std::move(stopped);
+    acceptor_ = std::thread([this] { accept_all(); });
+  }
+
+  void stop() {
+    stopping_.wake();
+    const std::lock_guard lock(joining_);
+    if (acceptor_.joinable() && acceptor_.get_id() != std::this_thread::get_id()) acceptor_.join();
+  }
+
+  void wait() {
+    const std::lock_guard lock(joining_);
+    if (acceptor_.joinable()) acceptor_.join();
+  }
+
+ private:
+  struct Served {
+    int socket = -1;
+    bool ended = false;
+    std::thread thread = {};
+  };
+
+  bool should_stop() const {
+    pollfd both[] = {{.fd = stopping_.descriptor(), .events = POLLIN, .revents = 0},
+                     {.fd = signals_, .events = POLLIN, .revents = 0}};
+    return poll(both, 2, 0) > 0;
+  }
+
+  void accept_all() {
+    std::vector<pollfd> watched;
+    for (const int listener : listeners_) watched.push_back({listener, POLLIN, 0});
+    watched.push_back({stopping_.descriptor(), POLLIN, 0});
+    watched.push_back({signals_, POLLIN, 0});
+    while (!should_stop()) {
+      poll(watched.data(), watched.size(), -1);
+      reap();
+      for (const int listener : listeners_) accept_one(listener);
+    }
+    if (signals_ >= 0) {
+      while (take_signal(signals_)) continue;
+    }
+    stopping_.wake();
+    for (const int listener : listeners_) shutdown(listener, SHUT_RDWR);
+    end_all();
+    if (stopped_) stopped_();
+  }
+
+  void accept_one(int listener) {
+    const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        log::warning("cannot accept another connection: {}", std::strerror(errno));
+        poll(nullptr, 0, kAcceptRetryMs);
+      }
+      return;
+    }
+    tune_connection(socket);
+    std::unique_lock lock(mutex_);
+    if (served_.size() >= options_.connections_max) {
+      lock.unlock();
+      refuse(socket);
+      return;
+    }
+    Served& served = served_.emplace_back();
+    served.socket = socket;
+    served.thread = std::thread([this, &served] { serve(served); });
+  }
+
+  // Without TLS: who is refused need not be met first.
+  void refuse(int socket) const {
+    Connection connection(socket, nullptr, clock_);
+    if (options_.tls != nullptr) return;
+    std::string bytes;
+    append_reply(problem(503, "full", "there are too many connections: try again"), false, bytes);
+    (void)connection.send(bytes, kRefusal).ok();
+  }
+
+  void serve(Served& served) {
+    {
+      Connection connection(served.socket, options_.tls, clock_);
+      const ExchangeLimits limits{.idle_max = options_.idle_max, .head_max = options_.head_max};
+      serve_connection(connection, setting_, limits, stores_, stopping_.descriptor());
+      const std::lock_guard lock(mutex_);
+      served.socket = -1;  // Its number may soon be another's.
+      served.ended = true;
+    }
+    ended_.notify_all();
+  }
+
+  // Joins threads that have ended.
+  void reap() {
+    std::list<Served> ended;
+    const std::lock_guard lock(mutex_);
+    for (auto at = served_.begin(); at != served_.end();) {
+      const auto next = std::next(at);
+      if (at->ended) ended.splice(ended.end(), served_, at);
+      at = next;
+    }
+    for (Served& served : ended) served.thread.join();
+  }
+
+  void end_all() {
+    std::unique_lock lock(mutex_);
+    const auto all_ended = [this] {
+      return std::ranges::all_of(served_, [](const Served& served) { return served.ended; });
+    };
+    if (!ended_.wait_for(lock, options_.stop_max, all_ended)) {
+      for (const Served& served : served_) {
+        if (served.socket >= 0) shutdown(served.socket, SHUT_RDWR);
+      }
+    }
+    ended_.wait(lock, all_ended);
+    for (Served& served : served_) served.thread.join();
+    served_.clear();
+  }
+
+  const Clock& clock_;
+  Stores& stores_;
+  const ServiceOptions options_;
+  Memory memory_;
+  const Setting setting_;
+  std::vector<int> listeners_;
+  int signals_ = -1;
+  std::function<void()> stopped_;
+  Waker stopping_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::list<Served> served_;
+  std::mutex joining_;
+  std::thread acceptor_;
+};
+
+Service::Service(const Clock& clock, Stores& stores, const std::vector<Family>& families,
+                 ServiceOptions options)
+    : threads_(std::make_unique<Threads>(clock, stores, families, std::move(options))) {}
+Service::~Service() = default;
+
+Result<Address> Service::listen(const Address& address) { return threads_->listen(address); }
+void Service::start(int signals, std::function<void()> stopped) {
+  threads_->start(signals, std::move(stopped));
+}
+void Service::stop() { threads_->stop(); }
+void Service::wait() { threads_->wait(); }
+
+}  // namespace dunlin::rest

@@ -1,0 +1,50 @@
+#include "rest/spool.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "base/env_posix.h"
+
+namespace dunlin::rest {
+namespace {
+
+constexpr size_t kMemoryMax = 1 << 20;
+
+Result<std::unique_ptr<File>> open_hidden() {
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (failed) return Error{Code::unavailable, "there is no folder for temporary files"};
+  const std::string path = (folder / fmt::format("dunlin-{:016x}", random_seed())).string();
+  auto file = TRY(posix_disk().create(path));
+  TRY(posix_disk().remove(path));
+  return file;
+}
+
+}  // namespace
+
+Result<void> Spool::append(std::string_view bytes) {
+  if (!file_ && memory_.size() + bytes.size() <= kMemoryMax) {
+    memory_ += bytes;
+  } else {
+    if (!file_) {
+      file_ = TRY(open_hidden());
+      TRY(file_->write(0, memory_));
+      memory_ = {};
+    }
+    TRY(file_->write(size_, bytes));
+  }
+  size_ += bytes.size();
+  return {};
+}
+
+BlobSource Spool::source() const {
+  return [this](uint64_t offset, size_t max) -> Result<std::string> {
+    if (!file_) return memory_.substr(std::min<uint64_t>(offset, memory_.size()), max);
+    std::string bytes(max, '\0');
+    bytes.resize(TRY(file_->read(offset, bytes)));
+    return bytes;
+  };
+}
+
+}  // namespace dunlin::rest

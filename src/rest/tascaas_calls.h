@@ -1,0 +1,28 @@
+// What the routes of TaScaaS have in common: numbers in queries, and words that its clients know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rest/call.h"
+#include "rest/problem.h"
+
+namespace dunlin::rest {
+
+// A whole number in the query; of several of that name the last one counts.
+struct Given {
+  bool missing = true;                  // Not there, or empty.
+  std::optional<int64_t> said = {};     // None: no whole number, or a huge one.
+  std::optional<uint64_t> number = {};  // If it is within the bounds.
+};
+Given given(const Call& call, std::string_view name, int64_t least, uint64_t most);
+
+HttpReply unknown_infrastructure();
+
+void add_node_routes(std::vector<Route>& routes);
+void add_lb_routes(std::vector<Route>& routes);
+void add_file_routes(std::vector<Route>& routes);
+
+}  // namespace dunlin::rest

@@ -1,0 +1,156 @@
+#include "tascaas/dispatcher.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/names.h"
+#include "model/rows.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+constexpr size_t kIdMax = 64;
+
+Error unknown() { return {Code::not_found, "there is no such infrastructure"}; }
+
+Result<balance::Dispatch> from_row(const Stored<Dispatch>& row, WallTime now) {
+  if (row.version != 0) return dispatch_of(row.record);
+  balance::Dispatch fresh;
+  fresh.resumed = now;
+  return fresh;
+}
+
+// Who is in the list no more is nobody's.
+Result<void> forget_gone(Table& table, const std::vector<balance::Infrastructure>& before,
+                         balance::Dispatch& after) {
+  for (const balance::Infrastructure& one : before) {
+    if (after.find(one.id) != nullptr) continue;
+    TRY(table.erase(kTable, node_row(one.id), kAnyVersion));
+  }
+  return {};
+}
+
+// Reads the row, goes on in time, changes and writes it, until nobody else was quicker. `change`
+// may fail: then only the time has gone on.
+template <typename Change>
+auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Change& change)
+    -> decltype(change(std::declval<balance::Dispatch&>())) {
+  const uint64_t queued = TRY(store.queue().depth(queue_of(tenant.name()))).ready;
+  const std::string key = dispatch_row(tenant.name());
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto row = TRY(read_record<Dispatch>(store.table(), kTable, key));
+    balance::Dispatch dispatch = TRY(from_row(row, now));
+    const std::vector<balance::Infrastructure> before = dispatch.infrastructures;
+    balance::advance(dispatch, queued, Millis(tenant.scale_ms()), now);
+    auto changed = change(dispatch);
+    const std::string value = record_of(dispatch).SerializeAsString();
+    if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
+    const auto put = store.table().put(kTable, {key, value, row.version});
+    if (put.ok()) {
+      TRY(forget_gone(store.table(), before, dispatch));
+      return changed;
+    }
+    if (put.error().code != Code::conflict) return put.error();
+  }
+  return Error{Code::unavailable, "the infrastructures change all the time: try again"};
+}
+
+}  // namespace
+
+balance::Dispatch dispatch_of(const Dispatch& record) {
+  balance::Dispatch dispatch;
+  dispatch.resumed = from_ms(record.resumed_ms());
+  dispatch.scaling = record.scaling();
+  dispatch.dispatched = record.dispatched();
+  dispatch.required = record.required();
+  for (const Infrastructure& one : record.infrastructures()) {
+    dispatch.infrastructures.push_back(
+        {one.id(), from_ms(one.seen_ms()), one.slots(), one.max_slots()});
+  }
+  return dispatch;
+}
+
+Dispatch record_of(const balance::Dispatch& dispatch) {
+  Dispatch record;
+  record.set_resumed_ms(to_ms(dispatch.resumed));
+  record.set_scaling(dispatch.scaling);
+  record.set_dispatched(dispatch.dispatched);
+  record.set_required(dispatch.required);
+  for (const balance::Infrastructure& one : dispatch.infrastructures) {
+    Infrastructure& to = *record.add_infrastructures();
+    to.set_id(one.id);
+    to.set_seen_ms(to_ms(one.seen));
+    to.set_slots(one.slots);
+    to.set_max_slots(one.max_slots);
+  }
+  return record;
+}
+
+Result<balance::Dispatch> read_dispatch(Table& table, const std::string& tenant, WallTime now) {
+  return from_row(TRY(read_record<Dispatch>(table, kTable, dispatch_row(tenant))), now);
+}
+
+Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, uint64_t slots,
+                                            uint64_t max_slots, WallTime now) {
+  const std::string id = uuid_from(random_bytes(16));
+  // First, so that nobody who knows the id is unknown.
+  TRY(store.table().put(kTable, {node_row(id), tenant.name(), 0}));
+  Result<std::string> enrolled =
+      change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<std::string> {
+        if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
+          return Error{Code::full, "there are too many infrastructures"};
+        }
+        dispatch.infrastructures.push_back({id, now, slots, max_slots});
+        return id;
+      });
+  if (!enrolled.ok()) (void)store.table().erase(kTable, node_row(id), kAnyVersion).ok();
+  return enrolled;
+}
+
+Result<Tenant> tenant_of(Table& table, const std::string& id) {
+  if (!is_visible(id, kIdMax)) return unknown();
+  const Row row = TRY(get_row(table, kTable, node_row(id)));
+  if (row.version == 0) return unknown();
+  return read_tenant(table, row.value);
+}
+
+Result<double> update(Store& store, const Tenant& tenant, const std::string& id, const Slots& slots,
+                      WallTime now) {
+  return change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<double> {
+    balance::Infrastructure* found = dispatch.find(id);
+    if (found == nullptr) return unknown();
+    found->seen = now;
+    if (slots.slots) found->slots = *slots.slots;
+    if (slots.max_slots) found->max_slots = *slots.max_slots;
+    return dispatch.required;
+  });
+}
+
+Result<double> look_up(Store& store, const Tenant& tenant, const std::string& id, WallTime now) {
+  return change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<double> {
+    if (dispatch.find(id) == nullptr) return unknown();
+    return dispatch.required;
+  });
+}
+
+Result<void> disconnect(Store& store, const Tenant& tenant, const std::string& id, WallTime now) {
+  return change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<void> {
+    if (dispatch.find(id) == nullptr) return unknown();
+    std::erase_if(dispatch.infrastructures,
+                  [&](const balance::Infrastructure& one) { return one.id == id; });
+    return {};
+  });
+}
+
+Result<void> count_dispatched(Store& store, const Tenant& tenant, size_t count, WallTime now) {
+  return change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<void> {
+    if (!dispatch.scaling) dispatch.dispatched += count;
+    return {};
+  });
+}
+
+}  // namespace dunlin::tascaas

@@ -1,0 +1,87 @@
+#include "tascaas/files.h"
+
+#include <fmt/format.h>
+
+#include "base/digest.h"
+#include "base/names.h"
+#include "model/rows.h"
+#include "store/request.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+constexpr int kTries = 100;
+
+}  // namespace
+
+Result<void> put_file(Store& store, const std::string& tenant, const std::string& key,
+                      uint64_t size, const BlobSource& source, WallTime now) {
+  if (!is_file_key(key)) {
+    return Error{Code::invalid, fmt::format("{} cannot be the name of a file: visible characters "
+                                            "without spaces, at most {}",
+                                            quote(key), kFileKeyMax)};
+  }
+  File file;
+  file.set_blob(blob_prefix(tenant) + hex(random_bytes(16)));
+  file.set_size(size);
+  file.set_modified_ms(to_ms(now));
+  TRY(store.blobs().put(file.blob(), size, source));
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto old = TRY(read_record<File>(store.table(), kTable, file_row(tenant, key)));
+    const auto put =
+        store.table().put(kTable, {file_row(tenant, key), file.SerializeAsString(), old.version});
+    if (put.ok()) {
+      // Who still reads it is cut off, which shows: the reply is shorter than it said.
+      if (!old.record.blob().empty()) TRY(store.blobs().erase(old.record.blob()));
+      return {};
+    }
+    if (put.error().code != Code::conflict) return put.error();
+  }
+  (void)store.blobs().erase(file.blob()).ok();  // Nobody knows it.
+  return Error{Code::unavailable, fmt::format("file {} changes all the time: try again", key)};
+}
+
+Result<void> put_text(Store& store, const std::string& tenant, const std::string& key,
+                      const std::string& text, WallTime now) {
+  const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
+    return text.substr(std::min<uint64_t>(offset, text.size()), max);
+  };
+  return put_file(store, tenant, key, text.size(), source, now);
+}
+
+Result<FileInfo> find_file(Table& table, const std::string& tenant, const std::string& key) {
+  const Error missing = {Code::not_found,
+                         fmt::format("tenant {} has no file {}", tenant, quote(key))};
+  if (!is_file_key(key)) return missing;
+  auto stored = TRY(read_record<File>(table, kTable, file_row(tenant, key)));
+  if (stored.version == 0) return missing;
+  return FileInfo{key, std::move(stored.record), stored.version};
+}
+
+Result<std::string> read_file(Store& store, const File& file, size_t max) {
+  if (file.size() > max) {
+    return Error{Code::full, fmt::format("it has {} bytes, more than {}", file.size(), max)};
+  }
+  std::string bytes;
+  while (bytes.size() < file.size()) {
+    const std::string part = TRY(store.blobs().get(file.blob(), bytes.size(), kBlobPart));
+    if (part.empty()) return Error{Code::corrupt, fmt::format("blob {} is short", file.blob())};
+    bytes += part;
+  }
+  return bytes;
+}
+
+Result<std::vector<FileInfo>> list_files(Table& table, const std::string& tenant,
+                                         std::string_view prefix) {
+  const std::string all = file_row(tenant, "");
+  std::vector<FileInfo> files;
+  for (const Row& row : TRY(scan_all(table, file_row(tenant, prefix)))) {
+    auto stored = TRY(parse_row<File>(kTable, row));
+    files.push_back({row.key.substr(all.size()), std::move(stored.record), stored.version});
+  }
+  return files;
+}
+
+}  // namespace dunlin::tascaas

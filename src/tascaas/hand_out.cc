@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "balance/balancer.h"
+#include "tascaas/dispatcher.h"
+#include "tascaas/files.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+constexpr Millis kHold = std::chrono::seconds(30);  // From the pull to the commit.
+constexpr int kGoneTimes = 5;                       // Scale times, as balance::advance() has it.
+
+struct Pulled {
+  Ticket ticket;
+  Lease lease;
+};
+
+// Marks those that still wait as handed out. Tickets of an earlier turn are worth nothing.
+std::vector<Handed> mark(const std::string& id, Job& job, const std::vector<Pulled>& tickets,
+                         const std::string& infrastructure, WallTime now) {
+  std::vector<Handed> handed;
+  for (const Pulled& one : tickets) {
+    if (one.ticket.partition >= static_cast<size_t>(job.partitions_size())) continue;
+    Job::Partition& partition = *job.mutable_partitions(static_cast<int>(one.ticket.partition));
+    if (!partition.queued() || partition.turn() != one.ticket.turn) continue;
+    partition.set_queued(false);
+    partition.set_holder(infrastructure);
+    partition.set_handed_ms(to_ms(now));
+    handed.push_back(
+        {id, one.ticket.partition, partition.iterations(), job.input(), Millis(job.report_ms())});
+  }
+  return handed;
+}
+
+Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& queue,
+                                            const std::string& id,
+                                            const std::vector<Pulled>& tickets,
+                                            const std::string& infrastructure, WallTime now) {
+  Finish finish{queue, {}};
+  for (const Pulled& one : tickets) finish.leases.push_back(one.lease);
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto row = read_tascaas_job(store.table(), id);
+    if (!row.ok() && row.error().code != Code::not_found) return row.error();
+    std::vector<Handed> handed;
+    std::vector<Write> writes;
+    if (row.ok()) {
+      Job job = row.value().record;
+      handed = mark(id, job, tickets, infrastructure, now);
+      if (!handed.empty()) {
+        writes.emplace_back(
+            Put{std::string(kTable), job_row(id), job.SerializeAsString(), row.value().version});
+      }
+    }
+    if (writes.empty()) {
+      // Nothing to hand out: whether the tickets go now or when they are pulled again is the same.
+      (void)store.queue().finish(queue, finish.leases).ok();
+      return handed;
+    }
+    writes.emplace_back(finish);
+    const Result<uint64_t> written = store.commit(writes);
+    if (written.ok()) return handed;
+    if (written.error().code != Code::conflict) return written.error();
+  }
+  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+}
+
+enum class Loss { none, crashed, left };
+
+// Whether a partition that was handed out has to be handed out again, and whose fault that is.
+Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tenant,
+             const balance::Dispatch& dispatch, WallTime now) {
+  if (partition.queued() || partition.finished() || is_hopeless(partition)) return Loss::none;
+  const auto& known = dispatch.infrastructures;
+  const auto holder = std::ranges::find(known, partition.holder(), &balance::Infrastructure::id);
+  const bool gone = !partition.holder().empty() && holder == known.end();
+  if (!partition.started()) {
+    const bool late = now - from_ms(partition.handed_ms()) > Millis(tenant.start_ms());
+    return gone || late ? Loss::left : Loss::none;
+  }
+  const WallTime heard = from_ms(partition.heard_ms());
+  const Millis silent = now - heard;
+  const Millis threshold = threshold_of(job);
+  if (gone && silent > std::min(threshold, kGoneTimes * Millis(tenant.scale_ms()))) {
+    return Loss::left;
+  }
+  if (silent <= 2 * threshold) return Loss::none;
+  // It is not to blame if its infrastructure has fallen silent with it.
+  return holder != known.end() && holder->seen > heard + threshold ? Loss::crashed : Loss::left;
+}
+
+// Results that are there say that the partition has done its share, even if it never said so.
+Result<void> settle(Store& store, const std::string& id, Job& job, size_t index, Loss loss) {
+  const auto results =
+      find_file(store.table(), job.tenant(), result_key(id, std::to_string(index), "results.dat"));
+  if (!results.ok() && results.error().code != Code::not_found) return results.error();
+  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
+  if (results.ok() && partition.started()) {
+    partition.set_finished(true);
+    partition.set_done(std::max(partition.done(), partition.assigned()));
+    partition.set_assigned(partition.done());
+  } else {
+    queue_again(job, index, loss == Loss::crashed);
+  }
+  return {};
+}
+
+Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& id,
+                         const balance::Dispatch& dispatch, WallTime now) {
+  const auto row = read_tascaas_job(store.table(), id);
+  const std::string active = active_row(tenant.name(), id);
+  if (!row.ok() && row.error().code != Code::not_found) return row.error();
+  const bool over = !row.ok() || row.value().record.ended_ms() != 0 ||
+                    now - last_sign(row.value().record) > Millis(tenant.timeout_ms());
+  if (over) {
+    TRY(store.table().erase(kTable, active, kAnyVersion));
+    return true;
+  }
+  Job job = row.value().record;
+  Push push{queue_of(tenant.name()), {}};
+  bool changed = false;
+  for (int i = 0; i < job.partitions_size(); ++i) {
+    const Loss loss = loss_of(job, job.partitions(i), tenant, dispatch, now);
+    if (loss == Loss::none) continue;
+    TRY(settle(store, id, job, static_cast<size_t>(i), loss));
+    changed = true;
+    if (job.partitions(i).queued()) {
+      push.messages.push_back(message_of(id, job, static_cast<size_t>(i)));
+    }
+  }
+  if (!changed) return true;
+  if (add_rest(job)) {
+    push.messages.push_back(message_of(id, job, static_cast<size_t>(job.partitions_size()) - 1));
+  }
+  if (is_complete(job)) job.set_ended_ms(to_ms(now));
+  std::vector<Write> writes = {
+      Put{std::string(kTable), job_row(id), job.SerializeAsString(), row.value().version}};
+  if (!push.messages.empty()) writes.emplace_back(std::move(push));
+  const Result<uint64_t> written = store.commit(writes);
+  if (written.ok()) return true;
+  if (written.error().code == Code::conflict) return false;
+  return written.error();
+}
+
+}  // namespace
+
+Result<std::vector<Handed>> hand_out(Store& store, const Tenant& tenant, const std::string& id,
+                                     size_t max, WallTime now) {
+  const std::string queue = queue_of(tenant.name());
+  std::map<std::string, std::vector<Pulled>> by_job;
+  std::vector<std::string> order;  // Of the jobs: the oldest first.
+  for (const Delivery& one :
+       TRY(store.queue().pull(queue, std::min(max, kHandOutMax), kHold, Millis(0)))) {
+    const std::optional<Ticket> ticket = read_ticket(one.body);
+    const std::string job = ticket ? ticket->job : "";  // Nobody's: it goes.
+    std::vector<Pulled>& of_job = by_job[job];
+    if (of_job.empty()) order.push_back(job);
+    of_job.push_back({ticket.value_or(Ticket()), one.lease});
+  }
+  std::vector<Handed> all;
+  for (const std::string& job : order) {
+    Result<std::vector<Handed>> some = hand_out_of_job(store, queue, job, by_job[job], id, now);
+    if (!some.ok() && all.empty()) return some.error();
+    if (!some.ok()) break;  // What is handed out already must be told.
+    for (Handed& one : std::move(some).value()) all.push_back(std::move(one));
+  }
+  if (!all.empty()) TRY(count_dispatched(store, tenant, all.size(), now));
+  return all;
+}
+
+Result<void> reclaim(Store& store, const Tenant& tenant, WallTime now) {
+  const balance::Dispatch dispatch = TRY(read_dispatch(store.table(), tenant.name(), now));
+  const std::string prefix = active_row(tenant.name(), "");
+  for (const Row& row : TRY(scan_all(store.table(), prefix))) {
+    const std::string id = row.key.substr(prefix.size());
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (TRY(reclaim_job(store, tenant, id, dispatch, now))) break;
+    }
+  }
+  return {};
+}
+
+}  // namespace dunlin::tascaas

@@ -1,0 +1,148 @@
+#include "tascaas/intake.h"
+
+#include <gtest/gtest.h>
+
+#include "base/env_posix.h"
+#include "store/memory.h"
+#include "tascaas/files.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+#include "tascaas/overview.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+const WallTime kNow{std::chrono::seconds(1'700'000'000)};
+
+class Intakes : public testing::Test {
+ protected:
+  Intakes() : store_(memory_store(posix_clock())) {
+    TenantSettings settings;
+    settings.max_partitions = 4;
+    EXPECT_TRUE(add_tenant(*store_, "physics", settings, kNow).ok());
+    tenant_ = read_tenant(store_->table(), "physics").value();
+    put("input/water.in", "water");
+  }
+
+  void put(const std::string& key, const std::string& text) {
+    ASSERT_TRUE(put_text(*store_, "physics", key, text, kNow).ok());
+  }
+  std::vector<Taken> take() { return take_in(*store_, tenant_, kNow).value(); }
+  uint64_t queued() { return store_->queue().depth(queue_of("physics")).value().ready; }
+
+  std::unique_ptr<CallStore> store_;
+  Tenant tenant_;
+};
+
+TEST(JobFile, IsReadWithItsNumbers) {
+  const JobFile file =
+      parse_job_file(R"({"iterations":1000000,"time":200,"inputFile":"a","initWorkers":3})")
+          .value();
+  EXPECT_EQ(file.iterations, 1'000'000U);
+  EXPECT_EQ(file.time, Millis(200'000));
+  EXPECT_EQ(file.input_file, "a");
+  EXPECT_EQ(file.partitions, 3U);
+  EXPECT_EQ(parse_job_file(R"({"iterations":1,"time":-3,"inputFile":"a"})").value().time,
+            Millis(0));
+}
+
+TEST(JobFile, SaysWhatIsWrong) {
+  for (const char* text :
+       {"", "[]", "{", "7", R"({"time":1,"inputFile":"a"})", R"({"iterations":1,"inputFile":"a"})",
+        R"({"iterations":1,"time":1})", R"({"iterations":0,"time":1,"inputFile":"a"})",
+        R"({"iterations":-5,"time":1,"inputFile":"a"})",
+        R"({"iterations":1.5,"time":1,"inputFile":"a"})",
+        R"({"iterations":"9","time":1,"inputFile":"a"})",
+        R"({"iterations":1e30,"time":1,"inputFile":"a"})",
+        R"({"iterations":1,"time":1e300,"inputFile":"a"})",
+        R"({"iterations":1,"time":"1","inputFile":"a"})",
+        R"({"iterations":1,"time":1,"inputFile":""})", R"({"iterations":1,"time":1,"inputFile":7})",
+        R"({"iterations":1,"time":1,"inputFile":"a b"})",
+        R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":0})",
+        R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":-1})"}) {
+    const auto file = parse_job_file(text);
+    ASSERT_FALSE(file.ok()) << text;
+    EXPECT_EQ(file.error().code, Code::invalid);
+  }
+}
+
+TEST_F(Intakes, AFileBecomesAJobOnce) {
+  put("input/pi.config", R"({"iterations":10,"time":600,"inputFile":"water.in","initWorkers":3})");
+  const auto taken = take();
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].refused, "");
+  EXPECT_TRUE(taken[0].job.ends_with("_pi.config"));
+  EXPECT_EQ(taken[0].job.find('_'), 36U);
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(queued(), 3U);
+  const Job job = read_tascaas_job(store_->table(), taken[0].job).value().record;
+  EXPECT_EQ(job.report_ms(), 30'000);
+  EXPECT_EQ(job.partitions(0).iterations(), 4U);
+  EXPECT_EQ(job.partitions(2).iterations(), 3U);
+  // The same again is the same job.
+  put("input/pi.config", R"({"iterations":10,"time":600,"inputFile":"water.in","initWorkers":3})");
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(queued(), 3U);
+  put("input/pi.config", R"({"iterations":11,"time":600,"inputFile":"water.in"})");
+  EXPECT_EQ(take().size(), 1U);
+  EXPECT_EQ(queued(), 4U);
+}
+
+TEST_F(Intakes, AJobHasNoMorePartitionsThanItMay) {
+  put("input/pi.config", R"({"iterations":10,"time":600,"inputFile":"water.in","initWorkers":99})");
+  EXPECT_EQ(take().size(), 1U);
+  EXPECT_EQ(queued(), 4U);
+}
+
+TEST_F(Intakes, AFileWithErrorsIsMovedAside) {
+  put("input/a.config", "nonsense");
+  put("input/b.config", R"({"iterations":10,"time":600,"inputFile":"missing"})");
+  put("input/deeper/c.config", "nobody looks at it");
+  const auto taken = take();
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_NE(taken[0].refused, "");
+  EXPECT_NE(taken[1].refused.find("missing"), std::string::npos);
+  EXPECT_FALSE(find_file(store_->table(), "physics", "input/a.config").ok());
+  EXPECT_TRUE(find_file(store_->table(), "physics", "input/refused/a.config").ok());
+  const auto jobs = list_jobs(store_->table(), tenant_, kNow).value();
+  ASSERT_EQ(jobs.size(), 2U);
+  EXPECT_EQ(jobs[0].state, "refused");
+  EXPECT_EQ(queued(), 0U);
+}
+
+// As a store that is not transactional may leave it: the job is there, the rest is not.
+TEST_F(Intakes, WhatWasCutOffIsCompleted) {
+  const std::string text = R"({"iterations":10,"time":600,"inputFile":"water.in"})";
+  put("input/pi.config", text);
+  const std::string id = job_id("physics", "pi.config", text);
+  const Job job = make_job(tenant_, "pi.config", parse_job_file(text).value(), kNow);
+  ASSERT_TRUE(store_->table().put(kTable, {job_row(id), job.SerializeAsString(), 0}).ok());
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(queued(), 1U);
+  EXPECT_EQ(list_jobs(store_->table(), tenant_, kNow).value().size(), 1U);
+  EXPECT_TRUE(find_file(store_->table(), "physics", "input/pi.config").value().file.taken());
+}
+
+TEST_F(Intakes, ARemovedTenantLeavesNothing) {
+  put("input/pi.config", R"({"iterations":10,"time":600,"inputFile":"water.in"})");
+  EXPECT_EQ(take().size(), 1U);
+  ASSERT_TRUE(remove_tenant(*store_, "physics").ok());
+  EXPECT_TRUE(store_->table().scan(kTable, "", "", 10).value().empty());
+  EXPECT_TRUE(store_->blobs().list("", "", 10).value().empty());
+  EXPECT_EQ(queued(), 0U);
+  EXPECT_EQ(remove_tenant(*store_, "physics").error().code, Code::not_found);
+}
+
+TEST_F(Intakes, TenantsAreKnownByTheirSecrets) {
+  const std::string secret = add_tenant(*store_, "biology", {}, kNow).value();
+  EXPECT_EQ(find_by_secret(store_->table(), secret).value().name(), "biology");
+  EXPECT_EQ(find_by_secret(store_->table(), "guess").error().code, Code::not_found);
+  EXPECT_EQ(add_tenant(*store_, "biology", {}, kNow).error().code, Code::conflict);
+  EXPECT_EQ(add_tenant(*store_, "no spaces", {}, kNow).error().code, Code::invalid);
+  EXPECT_EQ(add_tenant(*store_, "x", {.max_partitions = 0}, kNow).error().code, Code::invalid);
+  EXPECT_EQ(list_tenants(store_->table()).value().size(), 2U);
+}
+
+}  // namespace
+}  // namespace dunlin::tascaas

@@ -1,0 +1,168 @@
+#include "tascaas/job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "balance/deadline.h"
+#include "base/names.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+constexpr size_t kMeasuresAll = 6000;  // In one row, so that it fits.
+constexpr size_t kMeasuresLeast = 6;
+constexpr size_t kMeasuresMost = 256;
+constexpr size_t kUuid = 36;
+
+size_t measures_max(size_t partitions) {
+  return std::clamp(kMeasuresAll / std::max<size_t>(partitions, 1), kMeasuresLeast, kMeasuresMost);
+}
+
+}  // namespace
+
+Millis threshold_of(const Job& job) { return 2 * Millis(job.report_ms()); }
+
+bool is_balanced(const Job& job) { return job.time_ms() > 0; }
+
+uint64_t target_seconds(const Job& job) {
+  const Millis time = is_balanced(job) ? Millis(job.time_ms()) : balance::kNoDeadline;
+  return static_cast<uint64_t>(std::chrono::floor<std::chrono::seconds>(time).count());
+}
+
+balance::Task task_of(const Job& job) {
+  balance::Task task;
+  task.iterations = task.remaining = job.iterations();
+  task.eta = target_seconds(job);
+  task.threshold = threshold_of(job);
+  for (const Job::Partition& from : job.partitions()) {
+    balance::Partition& to = task.partitions.emplace_back();
+    to.assigned = from.assigned();
+    to.done = from.done();
+    to.started = from.started();
+    to.finished = from.finished();
+    to.init = Millis(from.init_ms());
+    to.resumed = Millis(from.resumed_ms());
+    to.last = Millis(from.last_ms());
+    for (const Job::Measure& measure : from.measures()) {
+      to.measures.push_back({Millis(measure.at_ms()), measure.speed()});
+    }
+  }
+  return task;
+}
+
+void set_task(Job& job, const balance::Task& task) {
+  job.set_eta(task.eta);
+  const size_t keep = measures_max(task.partitions.size());
+  for (size_t i = 0; i < task.partitions.size(); ++i) {
+    const balance::Partition& from = task.partitions[i];
+    Job::Partition& to = *job.mutable_partitions(static_cast<int>(i));
+    to.set_assigned(from.assigned);
+    to.set_done(from.done);
+    to.set_started(from.started);
+    to.set_finished(from.finished);
+    to.set_init_ms(from.init.count());
+    to.set_resumed_ms(from.resumed.count());
+    to.set_last_ms(from.last.count());
+    to.clear_measures();
+    const auto& all = from.measures;
+    for (size_t m = all.size() - std::min(all.size(), keep); m < all.size(); ++m) {
+      Job::Measure& measure = *to.add_measures();
+      measure.set_at_ms(all[m].at.count());
+      measure.set_speed(all[m].speed);
+    }
+  }
+}
+
+void add_partition(Job& job, uint64_t iterations) {
+  Job::Partition& partition = *job.add_partitions();
+  partition.set_assigned(iterations);
+  partition.set_iterations(iterations);
+  partition.set_queued(true);
+  partition.set_turn(1);
+}
+
+bool add_rest(Job& job) {
+  const bool all = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
+  const uint64_t done = done_of(job);
+  const bool room = job.partitions_size() < static_cast<int>(kPartitionsMax);
+  if (!all || done >= job.iterations() || !room) return false;
+  add_partition(job, job.iterations() - done);
+  return true;
+}
+
+bool is_hopeless(const Job::Partition& partition) {
+  return !partition.finished() && partition.crashes() >= kCrashesMax;
+}
+
+void queue_again(Job& job, size_t index, bool crashed) {
+  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
+  const uint64_t iterations = partition.iterations();
+  const uint32_t turn = partition.turn() + 1;
+  const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
+  partition.Clear();
+  partition.set_assigned(iterations);
+  partition.set_iterations(iterations);
+  partition.set_turn(turn);
+  partition.set_crashes(crashes);
+  partition.set_queued(!is_hopeless(partition));
+}
+
+uint64_t done_of(const Job& job) { return task_of(job).done(); }
+
+bool is_complete(const Job& job) {
+  return std::ranges::all_of(job.partitions(), &Job::Partition::finished) &&
+         done_of(job) >= job.iterations();
+}
+
+WallTime last_sign(const Job& job) {
+  int64_t last = std::max(job.created_ms(), job.begun_ms());
+  for (const Job::Partition& one : job.partitions()) {
+    last = std::max({last, one.heard_ms(), one.handed_ms()});
+  }
+  return from_ms(last);
+}
+
+Message message_of(const std::string& job, const Job& record, size_t partition) {
+  const uint32_t turn = record.partitions(static_cast<int>(partition)).turn();
+  return {fmt::format("{}.{}.{}", job.substr(0, kUuid), partition, turn),
+          fmt::format("{} {} {}", job, partition, turn)};
+}
+
+std::optional<Ticket> read_ticket(std::string_view body) {
+  const size_t first = body.find(' ');
+  const size_t second = body.find(' ', std::min(first, body.size() - 1) + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return {};
+  Ticket ticket;
+  ticket.job = body.substr(0, first);
+  const std::string_view partition = body.substr(first + 1, second - first - 1);
+  const std::string_view turn = body.substr(second + 1);
+  const auto read = [](std::string_view text, auto& number) {
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failed == std::errc() && end == text.data() + text.size();
+  };
+  if (!read(partition, ticket.partition) || !read(turn, ticket.turn)) return {};
+  return ticket;
+}
+
+Push push_waiting(const std::string& job, const Job& record, size_t first) {
+  Push push{queue_of(record.tenant()), {}};
+  for (size_t i = first; i < static_cast<size_t>(record.partitions_size()); ++i) {
+    if (record.partitions(static_cast<int>(i)).queued()) {
+      push.messages.push_back(message_of(job, record, i));
+    }
+  }
+  return push;
+}
+
+Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id) {
+  const Error missing = {Code::not_found, fmt::format("there is no job {}", quote(id))};
+  if (!is_visible(id, kFileKeyMax)) return missing;
+  auto stored = TRY(read_record<Job>(table, kTable, job_row(id)));
+  if (stored.version == 0) return missing;
+  return stored;
+}
+
+}  // namespace dunlin::tascaas

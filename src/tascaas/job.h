@@ -1,0 +1,59 @@
+// A job as its row has it, and as the balancer sees it; and its partitions between the queue, the
+// infrastructures and the balancer. Pure, but for the calls that take a store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balance/task.h"
+#include "base/env.h"
+#include "model/rows.h"
+#include "store/store.h"
+#include "tascaas/records.pb.h"
+
+namespace dunlin::tascaas {
+
+inline constexpr int kTries = 200;           // Of a change that others may be quicker with.
+inline constexpr uint32_t kCrashesMax = 10;  // Of a partition; then it is not queued again.
+
+// The balancer's view: as TaScaaS has it, nothing is done yet and the time is that of the job file,
+// whatever was found before.
+balance::Task task_of(const Job& job);
+// Takes over what has changed. Keeps so many measures of each partition as there is room for.
+void set_task(Job& job, const balance::Task& task);
+
+Millis threshold_of(const Job& job);  // See balance::Task.
+bool is_balanced(const Job& job);
+uint64_t target_seconds(const Job& job);
+
+// Adds a partition that waits to be handed out.
+void add_partition(Job& job, uint64_t iterations);
+// If all have finished and have not done enough: one for the rest.
+bool add_rest(Job& job);
+// Puts one back into the queue: it has never been there. One that has `crashed` too often stays
+// out.
+void queue_again(Job& job, size_t partition, bool crashed);
+bool is_hopeless(const Job::Partition& partition);
+
+// All have finished, and have done enough. Then the job needs no more looking after.
+bool is_complete(const Job& job);
+uint64_t done_of(const Job& job);
+// When anything was last heard of it.
+WallTime last_sign(const Job& job);
+
+// The messages by which partitions that wait are found in the order in which they came.
+struct Ticket {
+  std::string job;
+  size_t partition = 0;
+  uint32_t turn = 0;
+};
+Message message_of(const std::string& job, const Job& record, size_t partition);
+std::optional<Ticket> read_ticket(std::string_view body);
+// Of all partitions that wait, from `first` on.
+Push push_waiting(const std::string& job, const Job& record, size_t first = 0);
+
+// `not_found`
+Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id);
+
+}  // namespace dunlin::tascaas

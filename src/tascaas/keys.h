@@ -1,0 +1,49 @@
+// Where everything of TaScaaS is: one table, one queue for each tenant, and blobs under a prefix.
+//
+//   tenant/NAME            Tenant
+//   secret/HASH            the name of the tenant
+//   node/ID                the name of the tenant whose infrastructure that is
+//   dispatch/NAME          Dispatch, with the infrastructures
+//   job/ID                 Job
+//   active/NAME/ID         a job that has not ended
+//   intake/NAME/ID         Intake of the job file that the job came from, or would have
+//   file/NAME/KEY          File: what users and partitions know by that key
+//   signing                SigningKey, of URLs
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+
+namespace dunlin::tascaas {
+
+inline constexpr std::string_view kTable = "tascaas";
+inline constexpr std::string_view kSigningRow = "signing";
+
+std::string tenant_row(std::string_view name);
+std::string secret_row(std::string_view hash);
+std::string node_row(std::string_view id);
+std::string dispatch_row(std::string_view tenant);
+std::string job_row(std::string_view id);
+std::string active_row(std::string_view tenant, std::string_view id);
+std::string intake_row(std::string_view tenant, std::string_view id);
+std::string file_row(std::string_view tenant, std::string_view key);
+
+std::string queue_of(std::string_view tenant);
+std::string blob_prefix(std::string_view tenant);
+
+// 36 characters as a UUID has them, from bytes that are random or a hash.
+std::string uuid_from(std::string_view bytes);
+
+// Of a file of a tenant: "input/NAME", "output/results/JOB/worker-N/results.dat".
+inline constexpr std::string_view kInput = "input/";
+inline constexpr std::string_view kRefused = "input/refused/";
+inline constexpr size_t kFileKeyMax = 400;
+bool is_file_key(std::string_view key);
+std::string result_key(std::string_view job, std::string_view worker, std::string_view name);
+
+inline int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
+inline WallTime from_ms(int64_t ms) { return WallTime(Millis(ms)); }
+
+}  // namespace dunlin::tascaas

@@ -1,0 +1,140 @@
+#include "tascaas/turns.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "balance/deadline.h"
+#include "tascaas/files.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+const balance::Policy& policy_of(const Job& job) {
+  return is_balanced(job) ? balance::by_speed() : balance::never();
+}
+
+balance::Share start(Job& job, balance::Task& task, size_t index, Millis elapsed, Millis since) {
+  Job::Partition& record = *job.mutable_partitions(static_cast<int>(index));
+  const bool first = !task.partitions[index].started;
+  balance::Share share = balance::start(task, index, elapsed, since);
+  if (share.code != balance::Code::ok) return share;
+  if (first && !is_balanced(job)) {
+    share.assigned = task.partitions[index].assigned = record.iterations();
+  }
+  if (record.queued()) {  // It was given up, and is there all the same: nobody else needs it.
+    record.set_queued(false);
+    record.set_turn(record.turn() + 1);
+  }
+  return share;
+}
+
+// Partitions that the deadline needs, or that somebody has to run as all others have finished.
+void grow(Job& job, const Said& said, const balance::Share& share, bool may_grow, Millis since) {
+  if (share.code != balance::Code::ok) return;
+  const auto have = static_cast<size_t>(job.partitions_size());
+  if (said.word == Word::report && may_grow && is_balanced(job)) {
+    const Millis left = std::max(Millis(job.time_ms()) - since, Millis(0));
+    const size_t more = balance::partitions_lacking(have, share.eta, left, job.max_partitions());
+    for (size_t i = 0; i < more; ++i) add_partition(job, said.done);
+  }
+  if (said.word == Word::finish) add_rest(job);
+}
+
+balance::Share apply(Job& job, const Said& said, WallTime now) {
+  if (job.begun_ms() == 0) job.set_begun_ms(to_ms(now));
+  const Millis since = std::max(now - from_ms(job.begun_ms()), Millis(0));
+  balance::Task task = task_of(job);
+  const bool may_grow = balance::may_grow(task, said.partition);
+  balance::Share share;
+  if (said.word == Word::start) {
+    share = start(job, task, said.partition, said.elapsed, since);
+  } else if (said.word == Word::report) {
+    share = balance::report(task, policy_of(job), said.partition, said.done, said.elapsed, since);
+  } else {
+    share.code =
+        balance::finish(task, policy_of(job), said.partition, said.done, said.elapsed, since);
+    share.eta = task.eta;
+  }
+  set_task(job, task);
+  job.mutable_partitions(static_cast<int>(said.partition))->set_heard_ms(to_ms(now));
+  grow(job, said, share, may_grow, since);
+  return share;
+}
+
+Result<void> leave_report(Store& store, const std::string& id, const Job& job, size_t partition,
+                          WallTime now) {
+  const std::string key = result_key(id, std::to_string(partition), "balance.rep");
+  const auto there = find_file(store.table(), job.tenant(), key);
+  if (there.ok()) return {};
+  if (there.error().code != Code::not_found) return there.error();
+  return put_text(store, job.tenant(), key, speed_report(id, job, partition), now);
+}
+
+// The new version; nothing if somebody else was quicker.
+Result<std::optional<uint64_t>> write(Store& store, const std::string& id,
+                                      const Stored<Job>& before, Job& job, WallTime now) {
+  const bool ends = job.ended_ms() == 0 && is_complete(job);
+  if (ends) job.set_ended_ms(to_ms(now));
+  std::vector<Write> writes = {
+      Put{std::string(kTable), job_row(id), job.SerializeAsString(), before.version}};
+  Push push = push_waiting(id, job, static_cast<size_t>(before.record.partitions_size()));
+  if (!push.messages.empty()) writes.emplace_back(std::move(push));
+  if (ends) {
+    writes.emplace_back(Erase{std::string(kTable), active_row(job.tenant(), id), kAnyVersion});
+  }
+  const Result<uint64_t> written = store.commit(writes);
+  if (written.ok()) return std::optional(written.value());
+  if (written.error().code == Code::conflict) return std::optional<uint64_t>();
+  return written.error();
+}
+
+}  // namespace
+
+std::string speed_report(const std::string& id, const Job& job, size_t index) {
+  const Job::Partition& partition = job.partitions(static_cast<int>(index));
+  const auto seconds = [](int64_t ms) { return ms / 1000; };
+  std::string text =
+      fmt::format("# job {}\n# worker {} done {} began {} job-began {} finished {}\n", id, index,
+                  partition.done(), seconds(partition.init_ms()), seconds(job.begun_ms()),
+                  seconds(partition.last_ms()));
+  for (const Job::Measure& measure : partition.measures()) {
+    text +=
+        fmt::format("{} {:.6E}\n", seconds(partition.init_ms() + measure.at_ms()), measure.speed());
+  }
+  return text;
+}
+
+Result<balance::Share> take_turn(Store& store, const std::string& id, const Said& said,
+                                 WallTime now, JobCache* cache) {
+  std::optional<Stored<Job>> cached = cache ? cache->find(id) : std::nullopt;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const bool guessed = cached.has_value();
+    const Stored<Job> before =
+        guessed ? std::move(*cached) : TRY(read_tascaas_job(store.table(), id));
+    cached.reset();
+    const auto known = static_cast<uint64_t>(before.record.partitions_size());
+    if (guessed && said.partition >= known) continue;
+    if (said.partition >= known) {
+      return Error{Code::invalid, "there is no such partition"};
+    }
+    Job job = before.record;
+    const balance::Share share = apply(job, said, now);
+    const bool refused = share.code != balance::Code::ok;
+    if (refused && guessed) continue;  // Only who has looked may say no.
+    if (!refused) {
+      const std::optional<uint64_t> version = TRY(write(store, id, before, job, now));
+      if (!version) continue;
+      if (cache != nullptr) cache->keep(id, {job, *version});
+    }
+    // Also for who repeats its finish because the answer was lost.
+    if (said.word == Word::finish && job.partitions(static_cast<int>(said.partition)).finished()) {
+      TRY(leave_report(store, id, job, said.partition, now));
+    }
+    return share;
+  }
+  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+}
+
+}  // namespace dunlin::tascaas
