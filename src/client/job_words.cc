@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "client/output.h"
+#include "model/workers.h"
 
 namespace dunlin {
 namespace {
@@ -54,10 +55,6 @@ std::string ending_words(const Standing& standing) {
     default:
       return "was skipped: " + end.why();
   }
-}
-
-bool is_online(const model::WorkerInfo& worker, WallTime now) {
-  return now.time_since_epoch().count() - worker.seen_ms() < kOnlineFor.count();
 }
 
 std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker) {
