@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kPiece = 256 << 10;
 constexpr size_t kUrlMax = 1024;
+constexpr size_t kTokenMax = 1024;  // Longer than any, and what a hub may be told.
 
 }  // namespace
 
@@ -77,7 +78,7 @@ std::optional<std::string> Call::bearer() const {
                                        [](char a, char b) { return a == (b | 0x20); });
   if (!same) return {};
   const size_t first = header->find_first_not_of(' ', kScheme.size());
-  if (first == std::string::npos) return {};
+  if (first == std::string::npos || header->size() - first > kTokenMax) return {};
   return header->substr(first);
 }
 
@@ -118,6 +119,10 @@ Result<void> Call::reply(HttpReply reply) {
   // Who still waits to be told to go on will not send its body; it could not be told from a
   // request.
   if (!body_done_ && head_.expects_continue && !continued_) keep_alive_ = false;
+  if (head_.method == "HEAD") {
+    reply.length = reply.length.value_or(reply.body.size());
+    reply.body.clear();
+  }
   std::string bytes;
   append_reply(reply, keep_alive_, bytes);
   TRY(put(bytes));
