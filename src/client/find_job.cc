@@ -1,41 +1,14 @@
 #include "client/find_job.h"
 
-#include <algorithm>
-#include <deque>
 #include <fmt/format.h>
 
 #include "base/names.h"
 #include "model/keys.h"
+#include "model/list_jobs.h"
 #include "model/rows.h"
-#include "model/submit.h"
 
 namespace dunlin {
 namespace {
-
-constexpr size_t kRowsPerScan = 64;
-
-// The jobs whose ids lie between, the last `max` of them that are wanted.
-Result<std::deque<Listed>> read_window(Table& table, std::string after, const std::string& until,
-                                       size_t max, const Wanted& wanted) {
-  std::deque<Listed> found;
-  while (true) {
-    const std::vector<Row> rows = TRY(table.scan(kJobs, "", after, kRowsPerScan));
-    if (rows.empty()) return found;
-    after = rows.back().key;
-    std::vector<std::string> ids;
-    ids.reserve(rows.size());
-    for (const Row& row : rows) ids.push_back(row.key);
-    std::vector<Standing> standings = TRY(read_standings(table, ids));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!until.empty() && rows[i].key >= until) return found;
-      Listed one{TRY(parse_row<model::Job>(kJobs, rows[i])).record, std::move(standings[i])};
-      one.job.mutable_spec()->clear_inputs();
-      if (!wanted(one)) continue;
-      found.push_back(std::move(one));
-      if (found.size() > max) found.pop_front();
-    }
-  }
-}
 
 Error no_job(const std::string& text) {
   return {Code::not_found,
@@ -43,23 +16,6 @@ Error no_job(const std::string& text) {
 }
 
 }  // namespace
-
-Result<std::vector<Listed>> newest_jobs(Table& table, WallTime now, size_t max,
-                                        const Wanted& wanted) {
-  using std::chrono::hours;
-  const std::vector<Millis> ages = {
-      std::chrono::minutes(1), std::chrono::minutes(15), hours(2), hours(24), hours(24 * 7),
-      hours(24 * 60)};
-  std::vector<Listed> found;
-  std::string until;
-  for (size_t i = 0; i <= ages.size() && found.size() < max; ++i) {
-    const std::string after = i < ages.size() ? job_id_prefix(now - ages[i]) : "";
-    auto window = TRY(read_window(table, after, until, max - found.size(), wanted));
-    for (size_t at = window.size(); at-- > 0;) found.push_back(std::move(window[at]));
-    until = after;
-  }
-  return found;
-}
 
 Result<model::Job> find_job(Table& table, const std::string& text, WallTime now) {
   const auto full = [&](const std::string& id) -> Result<model::Job> {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/list_jobs.h"
 #include "sim/test_jobs.h"
 
 namespace dunlin {
@@ -21,10 +22,11 @@ class FindJob : public TestJobs {
     const auto job = find_job(store->table(), text, kNow);
     return job.ok() ? job.value().id() : job.error().what;
   }
-  std::vector<std::string> newest(size_t max) {
+  std::vector<std::string> newest(size_t max, const std::string& before = "") {
     std::vector<std::string> ids;
-    const auto jobs =
-        newest_jobs(store->table(), kNow, max, [](const Listed&) { return true; }).value();
+    const auto jobs = newest_jobs(
+                          store->table(), kNow, max, [](const Listed&) { return true; }, before)
+                          .value();
     ids.reserve(jobs.size());
     for (const Listed& one : jobs) ids.push_back(one.job.id());
     return ids;
@@ -42,6 +44,9 @@ TEST_F(FindJob, TheNewestComeFirstHoweverOldTheyAre) {
   EXPECT_EQ(newest(10), (std::vector<std::string>{now, day, week, old}));
   EXPECT_EQ(newest(2), (std::vector<std::string>{now, day}));
   EXPECT_EQ(newest(3), (std::vector<std::string>{now, day, week}));
+  EXPECT_EQ(newest(2, now), (std::vector<std::string>{day, week}));
+  EXPECT_EQ(newest(9, week), (std::vector<std::string>{old}));
+  EXPECT_EQ(newest(9, old), (std::vector<std::string>{}));
 }
 
 TEST_F(FindJob, ANameMeansTheNewestWithIt) {

@@ -5,10 +5,10 @@
 #include "client/find_job.h"
 #include "client/job_verbs.h"
 #include "client/job_words.h"
-#include "model/keys.h"
+#include "model/json.h"
 #include "model/release.h"
-#include "model/rows.h"
 #include "model/submit.h"
+#include "model/workers.h"
 
 namespace dunlin {
 namespace {
@@ -80,30 +80,13 @@ Result<int> run(const PoolVerb& /*verb*/, const VerbEnv& env) {
   std::string out;
   const auto workers = TRY(read_workers(env.store.table()));
   for (const model::WorkerInfo& worker : workers) {
-    const std::string_view state = !is_online(worker, now) ? "offline"
-                                   : worker.draining()     ? "draining"
-                                                           : "online";
+    const std::string_view state = state_word(worker, now);
     std::string tags;
     for (const std::string& tag : worker.tags()) tags += (tags.empty() ? "" : " ") + tag;
     const double seen_s =
         static_cast<double>(now.time_since_epoch().count() - worker.seen_ms()) / 1000;
     if (env.form == Form::json) {
-      ordered_json object = json_object();
-      object["worker"] = worker.id();
-      object["host"] = worker.host();
-      object["pid"] = worker.pid();
-      object["state"] = state;
-      object["slots"] = worker.slots();
-      object["busy"] = worker.busy();
-      object["load"] = worker.load();
-      object["tags"] = std::vector<std::string>(worker.tags().begin(), worker.tags().end());
-      object["mem_bytes"] = worker.mem_bytes();
-      object["gpus"] = worker.gpus();
-      object["done"] = worker.done();
-      object["failed"] = worker.failed();
-      object["started_ms"] = worker.started_ms();
-      object["seen_ms"] = worker.seen_ms();
-      out += json_line(object);
+      out += json_line(worker_json(worker, now));
     } else if (env.form == Form::quiet) {
       if (state != "offline") out += worker.id() + '\n';
     } else {

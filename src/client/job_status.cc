@@ -7,42 +7,15 @@
 #include "client/find_job.h"
 #include "client/iterative.h"
 #include "client/job_verbs.h"
+#include "model/json.h"
+#include "model/list_jobs.h"
 #include "model/progress.h"
 #include "model/submit.h"
 
 namespace dunlin {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr size_t kStatusMax = 50;  // Jobs in `status` without a name.
-
-ordered_json job_json(const model::Job& job, const Standing& standing, const Counts& counts) {
-  ordered_json object = json_object();
-  object["job"] = job.id();
-  object["name"] = job.spec().name();
-  object["owner"] = job.spec().owner();
-  object["state"] = state_word(standing.state);
-  object["tasks"] = job.spec().tasks();
-  object["ok"] = counts.ok;
-  object["failed"] = counts.failed;
-  object["waiting"] = job.spec().tasks() - counts.ok - counts.failed;
-  object["created_us"] = job.spec().created_us();
-  if (has_ended(standing.state)) object["ended_us"] = standing.end.ended_us();
-  if (!standing.end.why().empty()) object["why"] = standing.end.why();
-  return object;
-}
-
-ordered_json progress_json(const Progress& progress) {
-  ordered_json object = job_json(progress.job, progress.standing, progress.counts);
-  object["rate"] = progress.rate;
-  if (progress.eta_s) object["eta_s"] = *progress.eta_s;
-  object["failures"] = ordered_json::array();
-  for (const Failure& failure : progress.failures) {
-    object["failures"].push_back(ordered_json{{"why", failure.why}, {"count", failure.count}});
-  }
-  return object;
-}
 
 std::string age(int64_t then_us, WallTime now) {
   return ago(static_cast<double>(to_us(now) - then_us) / 1e6);
@@ -149,14 +122,6 @@ Result<Progress> brief_progress(const VerbEnv& env, const Listed& one, WallTime 
                   .counts = TRY(read_counts(env.store.table(), one.job, one.standing))};
 }
 
-bool is_state(std::string_view text) {
-  for (const JobState state : {JobState::waiting, JobState::open, JobState::done, JobState::failed,
-                               JobState::cancelled, JobState::skipped}) {
-    if (state_word(state) == text) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<int> run(const StatusVerb& verb, const VerbEnv& env) {
@@ -198,7 +163,7 @@ Result<int> run(const StatusVerb& verb, const VerbEnv& env) {
 }
 
 Result<int> run(const ListVerb& verb, const VerbEnv& env) {
-  if (!verb.state.empty() && !is_state(verb.state)) {
+  if (!verb.state.empty() && !is_job_state(verb.state)) {
     return Error{Code::invalid,
                  fmt::format("there is no state {}: jobs are waiting, open, done, failed, "
                              "cancelled or skipped",

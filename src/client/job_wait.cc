@@ -8,6 +8,7 @@
 #include "client/find_job.h"
 #include "client/job_verbs.h"
 #include "client/job_words.h"
+#include "model/json.h"
 #include "model/progress.h"
 #include "model/release.h"
 #include "model/steer.h"
@@ -93,11 +94,7 @@ Result<int> run(const CancelVerb& verb, const VerbEnv& env) {
   for (const model::Job& job : TRY(find_jobs(verb.jobs, env))) {
     const auto before = TRY(cancel_job(env.store, job.id(), to_us(env.clock.wall())));
     if (env.form == Form::json) {
-      ordered_json object = json_object();
-      object["job"] = job.id();
-      object["cancelled"] = !before.has_value();
-      object["state"] = state_word(before ? before->state : JobState::cancelled);
-      TRY(print(json_line(object)));
+      TRY(print(json_line(cancelled_json(job.id(), before))));
     } else if (env.form == Form::plain) {
       TRY(print(
           before ? fmt::format("job {} had ended before: it {}\n", job.id(), ending_words(*before))
@@ -111,11 +108,7 @@ Result<int> run(const RetryVerb& verb, const VerbEnv& env) {
   const model::Job job = TRY(find_job(env.store.table(), verb.job, env.clock.wall()));
   const Retried retried = TRY(retry_failed(env.store, job.id(), to_us(env.clock.wall())));
   if (env.form == Form::json) {
-    ordered_json object = json_object();
-    object["job"] = job.id();
-    object["retried"] = retried.tasks;
-    object["round"] = retried.tasks > 0 ? retried.round : job.round();
-    TRY(print(json_line(object)));
+    TRY(print(json_line(retried_json(job, retried))));
   } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", retried.tasks)));
   } else if (retried.tasks == 0) {

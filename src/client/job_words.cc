@@ -5,13 +5,10 @@
 
 #include "base/text.h"
 #include "client/output.h"
-#include "model/keys.h"
-#include "model/rows.h"
+#include "model/workers.h"
 
 namespace dunlin {
 namespace {
-
-constexpr size_t kRowsPerScan = 256;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -58,23 +55,6 @@ std::string ending_words(const Standing& standing) {
     default:
       return "was skipped: " + end.why();
   }
-}
-
-Result<std::vector<model::WorkerInfo>> read_workers(Table& table) {
-  std::vector<model::WorkerInfo> workers;
-  std::string after;
-  while (true) {
-    const std::vector<Row> rows = TRY(table.scan(kWorkers, "", after, kRowsPerScan));
-    if (rows.empty()) return workers;
-    for (const Row& row : rows) {
-      workers.push_back(TRY(parse_row<model::WorkerInfo>(kWorkers, row)).record);
-    }
-    after = rows.back().key;
-  }
-}
-
-bool is_online(const model::WorkerInfo& worker, WallTime now) {
-  return now.time_since_epoch().count() - worker.seen_ms() < kOnlineFor.count();
 }
 
 std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker) {

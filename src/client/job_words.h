@@ -1,4 +1,4 @@
-// Sentences about jobs and workers.
+// Sentences about jobs and workers. Pure; from any thread.
 #pragma once
 
 #include <string>
@@ -7,17 +7,11 @@
 #include "base/env.h"
 #include "model/progress.h"
 #include "model/records.pb.h"
-#include "store/store.h"
 
 namespace dunlin {
 
 // "is done: 100 tasks ok", "was cancelled: 3 tasks ok, 1 failed". REQUIRES: it has ended.
 std::string ending_words(const Standing& standing);
-
-inline constexpr Millis kOnlineFor = Millis(15'000);  // After a worker was last seen.
-bool is_online(const model::WorkerInfo& worker, WallTime now);
-
-Result<std::vector<model::WorkerInfo>> read_workers(Table& table);
 
 // What keeps a worker from running the job's tasks: "the tag gpu", "4 cpus (it has 2)". None if it
 // can.

@@ -63,20 +63,7 @@ std::string cell(std::string_view bytes) {
   return fmt::format("{}... ({})", shown, human_size(bytes.size()));
 }
 
-nlohmann::ordered_json json_object() { return {{"v", 1}}; }
-
-void add_bytes(nlohmann::ordered_json& object, const std::string& name, std::string_view bytes) {
-  if (is_utf8(bytes)) {
-    object[name] = bytes;
-  } else {
-    object[name + "_base64"] = to_base64(bytes);
-  }
-}
-
-std::string json_line(const nlohmann::ordered_json& object) {
-  // File names in messages may be any bytes; replacing those is better than refusing to speak.
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
-}
+std::string json_line(const nlohmann::ordered_json& object) { return json_text(object) + '\n'; }
 
 std::string count_of(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/json.h"
 
 namespace dunlin {
 
@@ -37,12 +38,6 @@ inline constexpr size_t kCellMax = 160;  // Characters of a value in a column.
 
 // Escaped, and cut to what fits in a cell: then it ends with the full size.
 std::string cell(std::string_view bytes);
-
-// An object with the version of our JSON in front.
-nlohmann::ordered_json json_object();
-
-// Under `name`, or in base64 under `name`_base64 if they are not UTF-8.
-void add_bytes(nlohmann::ordered_json& object, const std::string& name, std::string_view bytes);
 
 std::string json_line(const nlohmann::ordered_json& object);
 

@@ -4,12 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "model/keys.h"
+#include "model/json.h"
 
 namespace dunlin {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr size_t kRowsPerFlush = 256;
 constexpr size_t kBytesPerFlush = 256 << 10;
@@ -58,11 +56,7 @@ Result<void> ResultPrinter::add(const TaskResult& result) {
 
 Result<void> ResultPrinter::add_missing(uint64_t task, std::string_view state) {
   if (form_ == Form::json) {
-    ordered_json object = json_object();
-    object["job"] = job_.id();
-    object["task"] = task;
-    object["state"] = state;
-    lines_ += json_line(object);
+    lines_ += json_line(missing_json(job_.id(), task, state));
   } else if (form_ == Form::plain) {
     columns_.add({std::to_string(task), std::string(state), "", "", "", "", ""});
     ++rows_;
@@ -71,39 +65,7 @@ Result<void> ResultPrinter::add_missing(uint64_t task, std::string_view state) {
 }
 
 Result<void> ResultPrinter::add_json(const TaskResult& result) {
-  const model::Outcome& outcome = result.outcome;
-  ordered_json object = json_object();
-  object["job"] = job_.id();
-  object["task"] = result.task;
-  object["state"] = state_word(outcome.state());
-  object["exit"] = outcome.exit();
-  if (outcome.signal() != 0) object["signal"] = outcome.signal();
-  object["attempt"] = outcome.attempt();
-  // One that is ok may have a reason, too: its cleanup failed, or its output could not be stored.
-  if (outcome.state() != model::STATE_OK || !outcome.why().empty()) {
-    object["why"] = why_of(outcome);
-  }
-  for (const auto& [name, which, output] :
-       {std::tuple("stdout", "out", &outcome.out()), std::tuple("stderr", "err", &outcome.err())}) {
-    const std::string key = name;
-    if (output->where() == model::Output::BLOB) {  // Too large for a line.
-      object[key + "_size"] = output->size();
-      object[key + "_blob"] = blob_name(job_.id(), result.task, outcome.attempt(), which);
-    } else {
-      add_bytes(object, key, TRY(whole_output(store_, job_.id(), result.task, outcome, which)));
-    }
-    if (output->cut() > 0) object[key + "_cut"] = output->cut();
-  }
-  if (!outcome.value().empty()) add_bytes(object, "value", outcome.value());
-  object["worker"] = result.worker;
-  // Outcomes do not say when their range was sent; right unless the job waited or was retried.
-  object["created_us"] = job_.spec().created_us();
-  object["sent_us"] = job_.spec().created_us();
-  object["received_us"] = outcome.received_us();
-  object["started_us"] = result.started_us();
-  object["ended_us"] = result.ended_us();
-  object["committed_us"] = result.committed_us;
-  lines_ += json_line(object);
+  lines_ += json_line(TRY(result_json(store_, job_, result)));
   return flush_if_large();
 }
 

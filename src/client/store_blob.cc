@@ -43,13 +43,6 @@ Result<uint64_t> save_blob(Blobs& blobs, const std::string& name, const std::str
   return size;
 }
 
-std::string blob_json(const std::string& name, uint64_t size) {
-  ordered_json object = json_object();
-  object["name"] = name;
-  object["size"] = size;
-  return json_line(object);
-}
-
 }  // namespace
 
 Result<int> run(const BlobPutVerb& verb, const StoreTarget& target) {
@@ -63,7 +56,7 @@ Result<int> run(const BlobPutVerb& verb, const StoreTarget& target) {
   };
   TRY(store->blobs().put(verb.name, input.size, source));
   if (target.json) {
-    TRY(print(blob_json(verb.name, input.size)));
+    TRY(print(json_line(blob_json({verb.name, input.size}))));
   } else if (!target.quiet) {
     TRY(print(fmt::format("{} {}\n", verb.name, human_size(input.size))));
   }
@@ -80,7 +73,7 @@ Result<int> run(const BlobGetVerb& verb, const StoreTarget& target) {
   }
   const uint64_t size = TRY(save_blob(store->blobs(), verb.name, verb.file));
   if (target.json) {
-    TRY(print(blob_json(verb.name, size)));
+    TRY(print(json_line(blob_json({verb.name, size}))));
   } else if (!target.quiet) {
     TRY(print(fmt::format("{} {}\n", verb.file, human_size(size))));
   }
@@ -113,7 +106,7 @@ Result<int> run(const BlobListVerb& verb, const StoreTarget& target) {
     std::string out;
     for (const BlobInfo& blob : blobs) {
       if (target.json) {
-        out += blob_json(blob.name, blob.size);
+        out += json_line(blob_json(blob));
       } else if (target.quiet) {
         out += blob.name + '\n';
       } else {

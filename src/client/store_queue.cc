@@ -216,11 +216,7 @@ Result<int> run(const DepthVerb& verb, const StoreTarget& target) {
   const auto store = TRY(open_target(target, Missing::refuse));
   const Depth depth = TRY(store->queue().depth(verb.queue));
   if (target.json) {
-    ordered_json object = json_object();
-    object["queue"] = verb.queue;
-    object["ready"] = depth.ready;
-    object["leased"] = depth.leased;
-    TRY(print(json_line(object)));
+    TRY(print(json_line(depth_json(verb.queue, depth))));
   } else if (target.quiet) {
     TRY(print(fmt::format("{}\n", depth.ready)));
   } else {

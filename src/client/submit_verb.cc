@@ -16,12 +16,12 @@
 #include "client/job_words.h"
 #include "client/result_lines.h"
 #include "model/expand.h"
+#include "model/json.h"
 #include "model/submit.h"
+#include "model/workers.h"
 
 namespace dunlin {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr uint64_t kShownTasks = 10;  // Of a dry run.
 constexpr size_t kStdinInlineMax = 2 << 10;
@@ -229,12 +229,7 @@ Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const S
                              const Draft& draft) {
   const model::Spec& spec = draft.spec;
   if (env.form == Form::json) {
-    ordered_json object = json_object();
-    object["job"] = submitted.id;
-    object["name"] = spec.name();
-    object["tasks"] = spec.tasks();
-    object["existed"] = submitted.existed;
-    return print(json_line(object));
+    return print(json_line(submitted_json(submitted, spec)));
   }
   if (env.form == Form::quiet) {
     return verb.wait ? Result<void>() : print(submitted.id + '\n');

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "balance/advice.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/text.h"
 #include "client/tenant_verbs.h"
-#include "tascaas/dispatcher.h"
+#include "tascaas/infrastructures.h"
 #include "tascaas/overview.h"
 #include "tascaas/tenants.h"
 
@@ -33,20 +32,6 @@ std::string job_json(const tascaas::JobStatus& job) {
     object["finished"] = job.finished;
     object["eta_s"] = job.eta ? ordered_json(*job.eta) : ordered_json(nullptr);
   }
-  return json_line(object);
-}
-
-std::string infra_json(const std::string& tenant, const balance::Infrastructure& one, bool live,
-                       double required) {
-  ordered_json object = json_object();
-  object["tenant"] = tenant;
-  object["infrastructure"] = one.id;
-  object["slots"] = one.slots;
-  object["max_slots"] = one.max_slots;
-  object["seen_ms"] = one.seen.time_since_epoch().count();
-  object["state"] = live ? "live" : "silent";
-  object["required_cap"] = required;
-  object["advised_slots"] = balance::slots_advised(required, one.slots, one.max_slots);
   return json_line(object);
 }
 
@@ -86,20 +71,14 @@ Result<int> run(const InfraVerb&, const StoreTarget& target) {
                    {"ADVISED", true},
                    {"SEEN"}});
   std::string lines;
-  for (const tascaas::Tenant& tenant : TRY(tascaas::list_tenants(store->table()))) {
-    const auto dispatch = TRY(tascaas::read_dispatch(store->table(), tenant.name(), now));
-    for (const balance::Infrastructure& one : dispatch.infrastructures) {
-      const bool live = balance::is_live(one, Millis(tenant.scale_ms()), now);
-      const double seconds =
-          std::chrono::duration<double>(std::max(now - one.seen, Millis(0))).count();
-      lines +=
-          target.json ? infra_json(tenant.name(), one, live, dispatch.required) : one.id + "\n";
-      columns.add(
-          {tenant.name(), one.id, live ? "live" : "silent", std::to_string(one.slots),
-           std::to_string(one.max_slots),
-           std::to_string(balance::slots_advised(dispatch.required, one.slots, one.max_slots)),
-           ago(seconds)});
-    }
+  for (const tascaas::InfraStatus& status :
+       TRY(tascaas::list_infrastructures(store->table(), now))) {
+    const balance::Infrastructure& one = status.infrastructure;
+    const double seconds =
+        std::chrono::duration<double>(std::max(now - one.seen, Millis(0))).count();
+    lines += target.json ? json_line(tascaas::infra_json(status)) : one.id + "\n";
+    columns.add({status.tenant, one.id, std::string(status.state()), std::to_string(one.slots),
+                 std::to_string(one.max_slots), std::to_string(status.advised()), ago(seconds)});
   }
   TRY(print(target.form() == Form::plain ? columns.text() : lines));
   return kExitDone;

@@ -123,11 +123,13 @@ std::string_view reason_of(int status) {
     int status;
     std::string_view reason;
   };
-  static constexpr std::array<Named, 18> kReasons = {{{200, "OK"},
+  static constexpr std::array<Named, 22> kReasons = {{{200, "OK"},
+                                                      {201, "Created"},
                                                       {204, "No Content"},
                                                       {206, "Partial Content"},
                                                       {304, "Not Modified"},
                                                       {400, "Bad Request"},
+                                                      {401, "Unauthorized"},
                                                       {403, "Forbidden"},
                                                       {404, "Not Found"},
                                                       {405, "Method Not Allowed"},
@@ -135,7 +137,9 @@ std::string_view reason_of(int status) {
                                                       {411, "Length Required"},
                                                       {412, "Precondition Failed"},
                                                       {413, "Content Too Large"},
+                                                      {415, "Unsupported Media Type"},
                                                       {416, "Range Not Satisfiable"},
+                                                      {429, "Too Many Requests"},
                                                       {500, "Internal Server Error"},
                                                       {501, "Not Implemented"},
                                                       {503, "Service Unavailable"},

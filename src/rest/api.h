@@ -11,6 +11,12 @@ namespace dunlin::rest {
 // Our own API, under /api/v1. Its routes come from several files; each adds its own.
 Family api_family();
 void add_health_routes(std::vector<Route>& routes);
+void add_job_routes(std::vector<Route>& routes);
+void add_task_routes(std::vector<Route>& routes);
+void add_event_routes(std::vector<Route>& routes);
+void add_pool_routes(std::vector<Route>& routes);
+void add_blob_routes(std::vector<Route>& routes);
+void add_document_routes(std::vector<Route>& routes);
 
 // TaScaaS's own routes, under any prefix, as its clients know them.
 Family tascaas_family();

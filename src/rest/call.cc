@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kPiece = 256 << 10;
 constexpr size_t kUrlMax = 1024;
+constexpr size_t kTokenMax = 1024;  // Longer than any, and what a hub may be told.
 
 }  // namespace
 
@@ -73,7 +74,7 @@ std::optional<std::string> Call::bearer() const {
                                        [](char a, char b) { return a == (b | 0x20); });
   if (!same) return {};
   const size_t first = header->find_first_not_of(' ', kScheme.size());
-  if (first == std::string::npos) return {};
+  if (first == std::string::npos || header->size() - first > kTokenMax) return {};
   return header->substr(first);
 }
 

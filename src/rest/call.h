@@ -13,6 +13,7 @@
 #include "rest/connection.h"
 #include "rest/memory.h"
 #include "rest/route.h"
+#include "rest/streams.h"
 
 namespace dunlin::rest {
 
@@ -24,6 +25,7 @@ struct Setting {
   std::string public_url = {};  // What clients put in front of paths; empty: what they used.
   uint64_t upload_max = uint64_t{1} << 30U;
   const std::vector<Family>* families = nullptr;  // All routes, for a document about them.
+  Streams* streams = nullptr;
 };
 
 // "http://host[:port][/path]" without a slash at the end; `invalid` if it is not such a URL.

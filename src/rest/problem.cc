@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
+
 namespace dunlin::rest {
 namespace {
 
@@ -22,6 +24,8 @@ std::string_view title_of(int status) {
       return "somebody else was first";
     case 413:
       return "too large";
+    case 415:
+      return "not of this type";
     case 429:
       return "a limit was reached";
     case 501:
@@ -117,7 +121,10 @@ HttpReply unknown_route(const Match& match, std::string_view method) {
             .length = {}};
   }
   if (!match.path_known) return problem(404, "not_found", "there is no such path");
-  return problem(405, "invalid", fmt::format("this path does not answer to {}", method));
+  HttpReply reply =
+      problem(405, "invalid", fmt::format("this path does not answer to {}", quote(method)));
+  reply.headers.emplace_back("allow", match.allowed);
+  return reply;
 }
 
 }  // namespace dunlin::rest

@@ -84,6 +84,7 @@ Match find_in(const Family& family, std::string_view method, std::string_view pa
     Match match;
     if (!try_route(family, route, path, match)) continue;
     found.path_known = true;
+    found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(route.method);
     if (route.method != method) continue;
     match.family = &family;
     match.route = &route;
@@ -97,6 +98,15 @@ Error wrong(const Parameter& parameter, std::string_view why) {
   return {Code::invalid, fmt::format("parameter {} {}", parameter.name, why)};
 }
 
+bool is_choice(std::string_view choices, std::string_view value) {
+  while (true) {
+    const size_t end = std::min(choices.find('|'), choices.size());
+    if (choices.substr(0, end) == value) return true;
+    if (end == choices.size()) return false;
+    choices.remove_prefix(end + 1);
+  }
+}
+
 Result<void> check(const Parameter& parameter, std::string_view value) {
   switch (parameter.type) {
     case Type::text:
@@ -105,6 +115,9 @@ Result<void> check(const Parameter& parameter, std::string_view value) {
       }
       if (static_cast<int64_t>(value.size()) > parameter.most) {
         return wrong(parameter, fmt::format("has more than {} bytes", parameter.most));
+      }
+      if (!parameter.choices.empty() && !is_choice(parameter.choices, value)) {
+        return wrong(parameter, fmt::format("must be one of {}", parameter.choices));
       }
       return {};
     case Type::number: {

@@ -27,6 +27,7 @@ struct Parameter {
   int64_t least = 0;  // Of a number; of a text, its bytes.
   int64_t most = INT64_MAX;
   std::string_view summary = {};
+  std::string_view choices = {};  // Of a text: "done|failed"; empty: any.
 };
 
 // Answers through the call. An error that is returned before anything was answered becomes the
@@ -42,6 +43,9 @@ struct Route {
   std::string_view body_schema = {};  // JSON Schema of what is sent; empty: nothing is.
   std::string_view reply_schema = {};
   Handler handler = nullptr;
+  std::string_view body_type = "application/json";  // If there is a body_schema.
+  std::string_view reply_type = "application/json";
+  std::string_view statuses = "200";  // When it went well: "201 200".
 };
 
 // How errors are told.
@@ -62,6 +66,7 @@ struct Match {
   const Family* family = nullptr;  // Null: nobody knows the path.
   const Route* route = nullptr;    // Null: the family knows no such path, or no such method there.
   bool path_known = false;         // With another method.
+  std::string allowed = {};        // Its methods: "GET, PUT".
   std::string prefix = {};         // What stood before the route's own path.
   std::vector<std::pair<std::string, std::string>> parameters = {};  // Of the path, decoded.
 };

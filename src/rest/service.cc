@@ -23,6 +23,7 @@ namespace dunlin::rest {
 namespace {
 
 constexpr int kAcceptRetryMs = 100;
+constexpr size_t kStreamsMax = 64;
 constexpr Millis kRefusal = std::chrono::seconds(1);  // To take the words of a refusal.
 
 }  // namespace
@@ -35,8 +36,8 @@ class Service::Threads {
         stores_(stores),
         options_(std::move(options)),
         setting_{
-            clock,    memory_, options_.tls != nullptr, options_.public_url, options_.upload_max,
-            &families} {}
+            clock,     memory_,  options_.tls != nullptr, options_.public_url, options_.upload_max,
+            &families, &streams_} {}
 
   ~Threads() {
     stop();
@@ -173,6 +174,7 @@ class Service::Threads {
   Stores& stores_;
   const ServiceOptions options_;
   Memory memory_;
+  Streams streams_{kStreamsMax};
   const Setting setting_;
   std::vector<int> listeners_;
   int signals_ = -1;

@@ -1,0 +1,218 @@
+#include "rest/api.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hub/test_rest.h"
+#include "hub/token.h"
+#include "model/submit.h"
+#include "rest/job_body.h"
+#include "rest/json_body.h"
+#include "rest/openapi.h"
+
+namespace dunlin::rest {
+namespace {
+
+using nlohmann::json;
+
+std::string bearer(std::string_view token) {
+  return fmt::format("authorization: Bearer {}\r\n", token);
+}
+
+class RestApi : public testing::Test {
+ protected:
+  HttpAnswer ask(std::string_view method, const std::string& path, std::string_view body = "",
+                 const std::string& headers = "") {
+    return HttpClient(rest_.address())
+        .ask(method, "/api/v1" + path, bearer(TestHub::kToken) + headers, body);
+  }
+  json get(const std::string& path) { return json::parse(ask("GET", path).body); }
+  HttpAnswer post(std::string_view body, const std::string& headers = "") {
+    return ask("POST", "/jobs", body, headers);
+  }
+  std::string submit(std::string_view body) { return json::parse(post(body).body)["job"]; }
+  std::string detail(std::string_view body) {
+    const HttpAnswer answer = post(body);
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    return json::parse(answer.body)["detail"];
+  }
+
+  TestRest rest_;
+};
+
+TEST_F(RestApi, AJobIsSubmittedAndSeen) {
+  const HttpAnswer answer = post(R"({"argv":["echo","{}"],"values":["a",2],"name":"n"})");
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  const json submitted = json::parse(answer.body);
+  EXPECT_EQ(submitted["tasks"], 2);
+  const std::string id = submitted["job"];
+  EXPECT_EQ(answer.header("location"), "/api/v1/jobs/" + id);
+  const json seen = get("/jobs/" + id);
+  EXPECT_EQ(seen["state"], "open");
+  EXPECT_EQ(seen["owner"], "api");
+  EXPECT_EQ(get("/jobs/" + id + "/tasks/1")["state"], "waiting");
+  EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/1/stdout").status, 404);
+  EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/2").status, 404);
+  EXPECT_EQ(get("/jobs/" + id + "/results")["results"], json::array());
+}
+
+TEST_F(RestApi, TheSameKeyIsTheSameJob) {
+  const std::string key = "idempotency-key: mine\r\n";
+  const std::string big(5000, 'x');
+  const std::string body = fmt::format(R"({{"argv":["cat"],"stdin":"{}"}})", big);
+  const HttpAnswer first = post(body, key);
+  const HttpAnswer second = post(body, key);
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(second.status, 200);
+  EXPECT_EQ(json::parse(first.body)["job"], json::parse(second.body)["job"]);
+  EXPECT_EQ(post(R"({"argv":["dog"]})", key).status, 409);
+  EXPECT_EQ(post(R"({"argv":["dog"],"key":"other"})", key).status, 400);
+  EXPECT_EQ(post(body, "idempotency-key: a b\r\n").status, 400);
+}
+
+TEST_F(RestApi, SaysWhatIsWrongWithAJob) {
+  EXPECT_NE(detail(R"({"argv":["a"],"colour":1})").find("\"colour\""), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"priority":10})").find("priority must be"), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"cpus":-1})").find("cpus must be"), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"timeout":"5 apples"})").find("timeout"), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"array":{"last":1,"end":2}})").find("end"), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"array":{"last":9007199254740991}})").find("tasks"),
+            std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"values":[1],"array":{"last":1}})").find("leave one out"),
+            std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"line":"b"})").find("more than one"), std::string::npos);
+  EXPECT_NE(detail("{}").find("no command"), std::string::npos);
+  EXPECT_NE(detail("{\"argv\":\n[\"a\",}").find("line 2, column 6"), std::string::npos);
+  EXPECT_NE(detail(R"({"argv":["a"],"argv":["b"]})").find("twice"), std::string::npos);
+  EXPECT_NE(detail("[]").find("object"), std::string::npos);
+  EXPECT_NE(detail(std::string(100, '[')).find("object"), std::string::npos);
+  EXPECT_EQ(post(R"({"argv":["a"],"after":["nobody"]})").status, 404);
+  EXPECT_EQ(post(R"({"argv":["a"]})", "content-type: text/plain\r\n").status, 415);
+  EXPECT_EQ(post(std::string(kJsonMax + 1, ' ')).status, 413);
+}
+
+TEST_F(RestApi, JobsComeInPagesNewestFirst) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) {
+    ids.push_back(submit(fmt::format(R"({{"argv":["a"],"name":"n{}"}})", i % 2)));
+    rest_.clock().move(Millis(10));
+  }
+  const json first = get("/jobs?max=2");
+  EXPECT_EQ(first["jobs"][0]["job"], ids[4]);
+  EXPECT_EQ(first["next"], ids[3]);
+  const json last = get("/jobs?max=9&after=" + ids[1]);
+  EXPECT_EQ(last["jobs"].size(), 1);
+  EXPECT_FALSE(last.contains("next"));
+  EXPECT_EQ(get("/jobs?name=n1")["jobs"].size(), 2);
+  EXPECT_EQ(get("/jobs?state=done")["jobs"].size(), 0);
+  EXPECT_EQ(ask("GET", "/jobs?state=asleep").status, 400);
+}
+
+TEST_F(RestApi, AJobIsCancelledOnceAndCannotBeRetried) {
+  const std::string id = submit(R"({"line":"true"})");
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/retry").status, 409);
+  EXPECT_EQ(json::parse(ask("POST", "/jobs/" + id + "/cancel").body)["cancelled"], true);
+  EXPECT_EQ(json::parse(ask("POST", "/jobs/" + id + "/cancel").body)["cancelled"], false);
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/retry").status, 400);
+  EXPECT_EQ(ask("POST", "/jobs/nobody/cancel").status, 404);
+}
+
+TEST_F(RestApi, WhoMayReadMayNotWrite) {
+  const std::string id = submit(R"({"line":"true"})");
+  const auto scopes = parse_scopes("read").value();
+  const std::string reader = bearer(make_token(TestHub::kToken, scopes, 0).value());
+  HttpClient client(rest_.address());
+  EXPECT_EQ(client.ask("GET", "/api/v1/jobs/" + id, reader).status, 200);
+  EXPECT_EQ(client.ask("POST", "/api/v1/jobs", reader, "{}").status, 403);
+  EXPECT_EQ(client.ask("POST", "/api/v1/jobs/" + id + "/cancel", reader).status, 403);
+  EXPECT_EQ(client.ask("POST", "/api/v1/jobs/nobody/retry", reader).status, 403);
+  EXPECT_EQ(client.ask("PUT", "/api/v1/blobs/b", reader, "x").status, 403);
+  EXPECT_EQ(client.ask("DELETE", "/api/v1/blobs/b", reader).status, 403);
+}
+
+TEST_F(RestApi, BlobsComeAndGo) {
+  const std::string bytes(3 << 20, 'b');
+  EXPECT_EQ(ask("PUT", "/blobs/a/b", bytes).status, 201);
+  EXPECT_EQ(ask("PUT", "/blobs/a/b", bytes).status, 200);
+  EXPECT_EQ(ask("PUT", "/blobs/a/b", "other").status, 409);
+  EXPECT_EQ(ask("PUT", "/blobs/a/bc", "other").status, 201);
+  EXPECT_EQ(ask("PUT", "/blobs/jobs/j/000000000/1/out", "x").status, 403);
+  EXPECT_EQ(ask("GET", "/blobs/a/b").body, bytes);
+  EXPECT_EQ(ask("GET", "/blobs/a%2Fb").body, bytes);
+  EXPECT_EQ(ask("GET", "/blobs/a%20b").status, 400);
+  EXPECT_EQ(ask("GET", "/blobs/a/").status, 404);
+  const json first = get("/blobs?prefix=a&max=1");
+  EXPECT_EQ(first["blobs"][0]["size"], 3 << 20);
+  EXPECT_EQ(get("/blobs?prefix=a&after=" + first["next"].get<std::string>())["blobs"].size(), 1);
+  EXPECT_EQ(ask("DELETE", "/blobs/a/b").status, 204);
+  EXPECT_EQ(ask("GET", "/blobs/a/b").status, 404);
+}
+
+TEST_F(RestApi, EventsEndWithTheJobAndAreNotRepeated) {
+  const std::string id = submit(R"({"line":"true"})");
+  HttpClient client(rest_.address());
+  client.send(
+      fmt::format("GET /api/v1/jobs/{}/events HTTP/1.1\r\n{}\r\n", id, bearer(TestHub::kToken)));
+  client.until("event: progress");
+  ask("POST", "/jobs/" + id + "/cancel");
+  const std::string events = client.receive().body;
+  EXPECT_NE(events.find("event: end\nid: cancelled-0-0\n"), std::string::npos) << events;
+  EXPECT_EQ(ask("GET", "/jobs/" + id + "/events", "", "last-event-id: cancelled-0-0\r\n").status,
+            204);
+  EXPECT_EQ(ask("GET", "/jobs/nobody/events").status, 404);
+}
+
+TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
+  const std::string old = submit(R"({"line":"true","name":"old"})");
+  ask("POST", "/jobs/" + old + "/cancel");
+  const auto before = rest_.clock().wall().time_since_epoch().count() - 1;
+  HttpClient client(rest_.address());
+  client.send(fmt::format("GET /api/v1/events?seconds=60 HTTP/1.1\r\nlast-event-id: {}\r\n{}\r\n",
+                          before, bearer(TestHub::kToken)));
+  client.until("event: end");
+  const std::string id = submit(R"({"line":"true","name":"new"})");
+  client.until("\"name\":\"new\"");
+  rest_.service().stop();
+  const std::string events = client.receive().body;
+  EXPECT_NE(events.find("\"job\":\"" + old), std::string::npos) << events;
+  EXPECT_TRUE(events.ends_with("0\r\n\r\n"));
+}
+
+TEST_F(RestApi, StreamsAreFew) {
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 64; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(rest_.address()));
+    clients.back()->send("GET /api/v1/events HTTP/1.1\r\n" + bearer(TestHub::kToken) + "\r\n");
+    clients.back()->until("retry");
+  }
+  EXPECT_EQ(ask("GET", "/events").status, 429);
+}
+
+TEST_F(RestApi, TellsWhichMethodsAPathHas) {
+  const HttpAnswer answer = ask("PATCH", "/jobs");
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.header("allow"), "POST, GET");
+  EXPECT_EQ(answer.header("content-type"), "application/problem+json");
+}
+
+TEST_F(RestApi, TheDocumentListsEveryRoute) {
+  const json document = get("/openapi.json");
+  size_t listed = 0;
+  for (const json& path : document["paths"]) listed += path.size();
+  const Family family = api_family();
+  EXPECT_EQ(listed, family.routes.size());
+  for (const Route& route : family.routes) {
+    std::string path(route.pattern);
+    std::erase(path, '*');
+    EXPECT_TRUE(document["paths"].contains(path)) << path;
+    EXPECT_FALSE(route.summary.empty()) << path;
+    EXPECT_FALSE(route.scope.empty()) << path;
+  }
+  const json body = document["paths"]["/jobs"]["post"]["requestBody"]["content"];
+  EXPECT_EQ(body["application/json"]["schema"]["properties"]["priority"]["maximum"], 9);
+}
+
+}  // namespace
+}  // namespace dunlin::rest
