@@ -15,6 +15,8 @@
 namespace dunlin {
 namespace {
 
+using nlohmann::ordered_json;
+
 constexpr size_t kStatusMax = 50;  // Jobs in `status` without a name.
 
 std::string age(int64_t then_us, WallTime now) {
