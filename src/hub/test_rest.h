@@ -1,19 +1,16 @@
 // The REST service for tests: on a free port of 127.0.0.1, over a hub of its own, with a clock that
-// can be moved; and a client that says what a test wants.
+// can be moved.
 #pragma once
 
 #include <atomic>
-#include <charconv>
 #include <memory>
-#include <netinet/in.h>
 #include <string>
 #include <string_view>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "backends/open.h"
 #include "base/check.h"
 #include "base/env_posix.h"
+#include "http/test_client.h"
 #include "hub/test_hub.h"
 #include "rest/api.h"
 #include "rest/service.h"
@@ -32,96 +29,6 @@ class MovedClock final : public Clock {
   std::atomic<int64_t> moved_ = 0;
 };
 
-struct HttpAnswer {
-  int status = 0;  // 0: the connection ended first.
-  std::string head = {};
-  std::string body = {};
-
-  std::string header(const std::string& name) const {
-    const size_t at = head.find("\r\n" + name + ": ");
-    if (at == std::string::npos) return "";
-    const size_t begin = at + name.size() + 4;
-    return head.substr(begin, head.find("\r\n", begin) - begin);
-  }
-};
-
-class HttpClient {
- public:
-  explicit HttpClient(const Address& address)
-      : socket_(::socket(address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const auto* name = reinterpret_cast<const sockaddr*>(&address.socket);
-    CHECK(connect(socket_, name, address.size) == 0);
-  }
-  ~HttpClient() { close(socket_); }
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
-
-  void send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (size <= 0) return;
-      bytes.remove_prefix(static_cast<size_t>(size));
-    }
-  }
-
-  // The next reply, without one that only says to go on.
-  HttpAnswer receive() {
-    HttpAnswer answer;
-    while (unread_.find("\r\n\r\n") == std::string::npos) {
-      if (!more()) return answer;
-    }
-    const size_t end = unread_.find("\r\n\r\n") + 2;
-    answer.head = unread_.substr(0, end);
-    unread_.erase(0, end + 2);
-    const std::string number = answer.head.substr(9, 3);
-    std::from_chars(number.data(), number.data() + 3, answer.status);
-    if (answer.status == 100) return answer;
-    if (answer.header("transfer-encoding") == "chunked") {
-      while (unread_.find("0\r\n\r\n") == std::string::npos && more()) continue;
-      std::swap(answer.body, unread_);
-      return answer;
-    }
-    const std::string length = answer.header("content-length");
-    size_t size = 0;
-    std::from_chars(length.data(), length.data() + length.size(), size);
-    while (unread_.size() < size && more()) continue;
-    answer.body = unread_.substr(0, size);
-    unread_.erase(0, size);
-    return answer;
-  }
-
-  // Reads until that was seen; it stays to be received.
-  void until(std::string_view text) {
-    while (unread_.find(text) == std::string::npos && more()) continue;
-  }
-
-  HttpAnswer ask(std::string_view method, std::string_view target, std::string_view headers = "",
-                 std::string_view body = "") {
-    std::string request(method);
-    request.append(" ").append(target).append(" HTTP/1.1\r\nhost: test\r\n").append(headers);
-    if (!body.empty())
-      request.append("content-length: ").append(std::to_string(body.size())).append("\r\n");
-    request.append("\r\n").append(body);
-    send(request);
-    return receive();
-  }
-  HttpAnswer get(std::string_view target, std::string_view headers = "") {
-    return ask("GET", target, headers);
-  }
-
- private:
-  bool more() {
-    std::array<char, 64 << 10> bytes{};
-    const ssize_t size = recv(socket_, bytes.data(), bytes.size(), 0);
-    if (size <= 0) return false;
-    unread_.append(bytes.data(), static_cast<size_t>(size));
-    return true;
-  }
-
-  int socket_;
-  std::string unread_;
-};
-
 class TestRest {
  public:
   // Beside the hub of another one if it is given.
@@ -138,7 +45,7 @@ class TestRest {
     service_.start();
   }
 
-  const Address& address() const { return address_; }
+  uint16_t port() const { return address_.port(); }
   rest::Service& service() { return service_; }
   MovedClock& clock() { return *clock_; }
 
@@ -149,7 +56,7 @@ class TestRest {
 
   // Over a connection of its own.
   HttpAnswer get(std::string_view target, std::string_view headers = "") const {
-    return HttpClient(address_).get(target, headers);
+    return HttpClient(port()).get(target, headers);
   }
 
  private:

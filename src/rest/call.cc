@@ -4,7 +4,6 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <poll.h>
-#include <ranges>
 
 #include "base/names.h"
 #include "net/socket.h"
@@ -30,25 +29,22 @@ Result<std::string> check_public_url(const std::string& url) {
   return url.substr(0, url.find_last_not_of('/') + 1);
 }
 
-Call::Call(const Setting& setting, const CallLimits& limits, Connection& connection,
-           HttpReader& reader, HttpHead head, Match match, int stopping)
+Call::Call(const Setting& setting, const CallLimits& limits, const Peer& peer, HttpHead head,
+           Match match)
     : setting_(setting),
       limits_(limits),
-      connection_(connection),
-      reader_(reader),
+      peer_(peer),
       head_(std::move(head)),
       match_(std::move(match)),
-      stopping_(stopping),
       body_by_(setting.clock.now() + limits.body_max),
       keep_alive_(head_.keep_alive) {}
 
 const std::string* Call::parameter(In in, std::string_view name) const {
   if (in == In::header) return head_.header(name);
   const auto& all = in == In::path ? match_.parameters : head_.query;
-  for (const auto& [key, value] : std::views::reverse(all)) {
-    if (key == name) return &value;
-  }
-  return nullptr;
+  const auto found =
+      std::find_if(all.rbegin(), all.rend(), [&](const auto& one) { return one.first == name; });
+  return found == all.rend() ? nullptr : &found->second;
 }
 
 const std::string& Call::path(std::string_view name) const {
@@ -86,17 +82,17 @@ Result<bool> Call::read_some(std::string& into) {
   if (body_done_) return false;
   const size_t before = into.size();
   while (true) {
-    body_done_ = TRY(reader_.body(into, kPiece));
+    body_done_ = TRY(peer_.reader.body(into, kPiece));
     if (body_done_ || into.size() > before) return into.size() > before;
     if (head_.expects_continue && !std::exchange(continued_, true)) {
-      TRY(connection_.send("HTTP/1.1 100 Continue\r\n\r\n", limits_.send_stall));
+      TRY(peer_.connection.send("HTTP/1.1 100 Continue\r\n\r\n", limits_.send_stall));
     }
     std::string bytes;
     const Instant until = std::min(body_by_, setting_.clock.now() + limits_.body_stall);
-    if (TRY(connection_.receive(bytes, until)) == Connection::Got::end) {
+    if (TRY(peer_.connection.receive(bytes, until)) == Connection::Got::end) {
       return Error{Code::unavailable, "the client left in the middle of a request"};
     }
-    reader_.feed(bytes);
+    peer_.reader.feed(bytes);
   }
 }
 
@@ -110,7 +106,7 @@ Result<std::string> Call::read_body(size_t max) {
 }
 
 Result<void> Call::put(std::string_view bytes) {
-  return connection_.send(bytes, limits_.send_stall);
+  return peer_.connection.send(bytes, limits_.send_stall);
 }
 
 Result<void> Call::reply(HttpReply reply) {
@@ -166,12 +162,12 @@ Result<void> Call::end() {
 }
 
 bool Call::should_end() const {
-  pollfd one{.fd = stopping_, .events = POLLIN, .revents = 0};
-  return poll(&one, 1, 0) > 0 || connection_.gone();
+  pollfd one{.fd = peer_.stopping, .events = POLLIN, .revents = 0};
+  return poll(&one, 1, 0) > 0 || peer_.connection.gone();
 }
 
 void Call::pause(Millis time) const {
-  wait_until(setting_.clock.now() + time, setting_.clock, stopping_);
+  wait_until(setting_.clock.now() + time, setting_.clock, peer_.stopping);
 }
 
 }  // namespace dunlin::rest

@@ -37,10 +37,18 @@ struct CallLimits {
   Millis send_stall = std::chrono::seconds(30);  // Without taking a byte of the reply.
 };
 
+// Whom a call is from.
+struct Peer {
+  Connection& connection;
+  HttpReader& reader;
+  int stopping = -1;  // Can be read when the service stops.
+};
+
 class Call {
  public:
-  Call(const Setting& setting, const CallLimits& limits, Connection& connection, HttpReader& reader,
-       HttpHead head, Match match, int stopping);
+  // All that it refers to must outlive it.
+  Call(const Setting& setting, const CallLimits& limits, const Peer& peer, HttpHead head,
+       Match match);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -94,11 +102,9 @@ class Call {
 
   const Setting& setting_;
   const CallLimits& limits_;
-  Connection& connection_;
-  HttpReader& reader_;
+  const Peer peer_;
   const HttpHead head_;
   const Match match_;
-  const int stopping_;  // Can be read when the service stops.
   const Instant body_by_;
   bool keep_alive_;
   bool continued_ = false;

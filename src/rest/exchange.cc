@@ -70,9 +70,8 @@ bool answer(Call& call, Stores& stores) {
       }
       if (!call.reply(error_reply(match.family->style, handled.error())).ok()) return false;
     }
-    if (handled.ok() && !call.begun() &&
-        !call.reply({.status = 204, .headers = {}, .body = {}, .length = {}}).ok())
-      return false;
+    const HttpReply nothing{.status = 204, .headers = {}, .body = {}, .length = {}};
+    if (handled.ok() && !call.begun() && !call.reply(nothing).ok()) return false;
   }
   if (!call.complete() || !call.keeps_alive()) return false;
   std::string rest;
@@ -102,8 +101,8 @@ void serve_connection(Connection& connection, const Setting& setting, const Exch
     std::optional<HttpHead> next = std::move(head).value();
     if (!next) return connection.finish(Millis(0));
     Match match = find_route(*setting.families, next->method, next->path);
-    Call call(setting, call_limits, connection, reader, std::move(*next), std::move(match),
-              stopping);
+    Call call(setting, call_limits, {connection, reader, stopping}, std::move(*next),
+              std::move(match));
     if (is_readable(stopping)) call.close_after();
     if (!answer(call, stores)) return connection.finish(call.complete() ? kLinger : Millis(0));
   }

@@ -1,11 +1,14 @@
 #include "rest/memory.h"
 
+#include "base/text.h"
 #include "tascaas/signing.h"
 
 namespace dunlin::rest {
 namespace {
 
 constexpr size_t kThingsMax = 10'000;
+constexpr size_t kJobsMax = 200;
+constexpr int kLargeJob = 100;  // Partitions: more take too much room.
 
 }  // namespace
 
@@ -16,6 +19,24 @@ bool Memory::due(const std::string& what, Instant now, Millis every) {
   if (!fresh && now - at->second < every) return false;
   at->second = now;
   return true;
+}
+
+std::optional<Stored<tascaas::Job>> Memory::find(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return {};
+  return found->second;
+}
+
+void Memory::keep(const std::string& id, Stored<tascaas::Job> job) {
+  if (job.record.partitions_size() > kLargeJob) return;
+  const std::lock_guard lock(mutex_);
+  if (jobs_.size() >= kJobsMax) jobs_.erase(jobs_.begin());
+  jobs_.insert_or_assign(id, std::move(job));
+}
+
+std::unique_lock<std::mutex> Memory::take_turns(const std::string& job) {
+  return std::unique_lock(turns_[fingerprint(job) % turns_.size()]);
 }
 
 Result<std::string> Memory::signing_key(Table& table) {

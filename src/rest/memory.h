@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,13 +11,21 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "store/store.h"
+#include "tascaas/turns.h"
 
 namespace dunlin::rest {
 
-class Memory {
+class Memory final : public tascaas::JobCache {
  public:
   // Whether something that is done now and then is due: at most once in `every`.
   bool due(const std::string& what, Instant now, Millis every);
+
+  std::optional<Stored<tascaas::Job>> find(const std::string& id) override;
+  void keep(const std::string& id, Stored<tascaas::Job> job) override;
+
+  // Turns of one job that come to one service at the same time wait for each other, instead of
+  // trying to be first again and again.
+  std::unique_lock<std::mutex> take_turns(const std::string& job);
 
   // What URLs are signed with: the same for all services on the store, made by the first.
   Result<std::string> signing_key(Table& table);
@@ -25,6 +34,8 @@ class Memory {
   std::mutex mutex_;
   std::map<std::string, Instant> done_;
   std::optional<std::string> signing_key_;
+  std::map<std::string, Stored<tascaas::Job>> jobs_;
+  std::array<std::mutex, 1024> turns_;  // By the job's hash.
 };
 
 }  // namespace dunlin::rest

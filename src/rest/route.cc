@@ -165,12 +165,12 @@ Result<void> check_parameters(const Route& route, const Call& call) {
       return wrong(parameter, "is missing");
     }
   }
-  for (const auto& [name, value] : call.head().query) {
+  for (const auto& given : call.head().query) {
     const auto known = std::ranges::find_if(route.parameters, [&](const Parameter& parameter) {
-      return parameter.in == In::query && parameter.name == name;
+      return parameter.in == In::query && parameter.name == given.first;
     });
     if (known == route.parameters.end()) {
-      return Error{Code::invalid, fmt::format("there is no parameter {}", quote(name))};
+      return Error{Code::invalid, fmt::format("there is no parameter {}", quote(given.first))};
     }
   }
   return {};

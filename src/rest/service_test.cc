@@ -18,7 +18,7 @@ const std::string kAdmin = bearer(TestHub::kToken);
 
 TEST(RestService, AnswersOneRequestAfterTheOther) {
   TestRest rest;
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   for (int i = 0; i < 3; ++i) {
     const HttpAnswer answer = client.get("/api/v1/health", kAdmin);
     EXPECT_EQ(answer.status, 200);
@@ -29,7 +29,7 @@ TEST(RestService, AnswersOneRequestAfterTheOther) {
 
 TEST(RestService, TakesRequestsThatComeTogether) {
   TestRest rest;
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   const std::string one = "GET /api/v1/health HTTP/1.1\r\nhost: x\r\n" + kAdmin + "\r\n";
   client.send(one + one);
   EXPECT_EQ(client.receive().status, 200);
@@ -51,7 +51,7 @@ TEST(RestService, WantsATokenOfTheHub) {
 TEST(RestService, KnowsWhatItDoesNotKnow) {
   TestRest rest;
   EXPECT_EQ(rest.get("/api/v1/nothing", kAdmin).status, 404);
-  EXPECT_EQ(HttpClient(rest.address()).ask("DELETE", "/api/v1/health", kAdmin).status, 405);
+  EXPECT_EQ(HttpClient(rest.port()).ask("DELETE", "/api/v1/health", kAdmin).status, 405);
   EXPECT_EQ(rest.get("/api/v1/health?colour=red", kAdmin).status, 400);
   const HttpAnswer answer = rest.get("/anything");
   EXPECT_EQ(answer.status, 403);
@@ -60,7 +60,7 @@ TEST(RestService, KnowsWhatItDoesNotKnow) {
 
 TEST(RestService, EndsAConnectionThatDoesNotSpeakHttp) {
   TestRest rest;
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   client.send("EHLO me\r\n\r\n");
   EXPECT_EQ(client.receive().status, 400);
   EXPECT_EQ(client.receive().status, 0);
@@ -68,29 +68,29 @@ TEST(RestService, EndsAConnectionThatDoesNotSpeakHttp) {
 
 TEST(RestService, RefusesMoreConnectionsThanItMayHave) {
   TestRest rest({.connections_max = 1});
-  HttpClient first(rest.address());
+  HttpClient first(rest.port());
   EXPECT_EQ(first.get("/api/v1/health", kAdmin).status, 200);
-  HttpClient second(rest.address());
+  HttpClient second(rest.port());
   EXPECT_EQ(second.receive().status, 503);
   EXPECT_EQ(first.get("/api/v1/health", kAdmin).status, 200);
 }
 
 TEST(RestService, LetsIdleConnectionsGo) {
   TestRest rest({.idle_max = Millis(20)});
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   EXPECT_EQ(client.receive().status, 0);
 }
 
 TEST(RestService, DoesNotWaitForASlowHead) {
   TestRest rest({.head_max = Millis(20)});
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   client.send("GET /api");
   EXPECT_EQ(client.receive().status, 0);
 }
 
 TEST(RestService, StopsAlthoughSomebodyIsConnected) {
   TestRest rest;
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   EXPECT_EQ(client.get("/api/v1/health", kAdmin).status, 200);
   rest.service().stop();
   EXPECT_EQ(client.receive().status, 0);
@@ -134,7 +134,7 @@ std::vector<Family> families() {
 
 TEST(RestService, ReadsBodiesAndPaths) {
   TestRest rest({}, nullptr, families());
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   EXPECT_EQ(client.ask("PUT", "/own/echo/a/b%20c", "", "hello").body, "a/b c|hello");
   EXPECT_EQ(client.ask("PUT", "/own/echo/a", "", std::string(101, 'x')).status, 429);
   client.send(
@@ -145,7 +145,7 @@ TEST(RestService, ReadsBodiesAndPaths) {
 
 TEST(RestService, TellsAClientThatWaitsToGoOn) {
   TestRest rest({}, nullptr, families());
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   client.send("PUT /own/echo/x HTTP/1.1\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100);
   client.send("ab");
@@ -158,7 +158,7 @@ TEST(RestService, TellsAClientThatWaitsToGoOn) {
 
 TEST(RestService, SendsInPieces) {
   TestRest rest({}, nullptr, families());
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   EXPECT_EQ(client.get("/own/count").body,
             "9\r\ndata: 0\n\n\r\n9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n");
   EXPECT_EQ(client.get("/own/bounded").body, "7");
@@ -166,7 +166,7 @@ TEST(RestService, SendsInPieces) {
 
 TEST(RestService, EndsAnEndlessReplyWhenItStops) {
   TestRest rest({}, nullptr, families());
-  HttpClient client(rest.address());
+  HttpClient client(rest.port());
   client.send("GET /own/forever HTTP/1.1\r\n\r\n");
   client.until("data: 0");
   rest.service().stop();

@@ -25,9 +25,7 @@ Result<void> do_upload(Call& call, Store& store) {
   const auto tenant = tascaas::tenant_of(store.table(), *id);
   if (!tenant.ok() && tenant.error().code != Code::not_found) return tenant.error();
   if (!tenant.ok()) return call.reply(unknown_infrastructure());
-  const auto dispatch =
-      TRY(tascaas::read_dispatch(store.table(), tenant.value().name(), call.now()));
-  auto known = dispatch;
+  auto known = TRY(tascaas::read_dispatch(store.table(), tenant.value().name(), call.now()));
   if (known.find(*id) == nullptr) return call.reply(unknown_infrastructure());
   const std::string key = tascaas::result_key(call.path("job"), call.path("worker"), "results.dat");
   const bool plain = call.path("job").find('/') == std::string::npos &&

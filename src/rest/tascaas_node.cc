@@ -29,7 +29,7 @@ Result<void> reply_json(Call& call, const ordered_json& body) {
 }
 
 // New job files become jobs, and what was lost is queued again; not with every request.
-Result<void> look_after(Call& call, Store& store, const tascaas::Tenant& tenant) {
+Result<void> look(Call& call, Store& store, const tascaas::Tenant& tenant) {
   const Instant now = call.setting().clock.now();
   Memory& memory = call.setting().memory;
   if (memory.due("look/" + tenant.name(), now, kLookEvery)) {
@@ -43,6 +43,13 @@ Result<void> look_after(Call& call, Store& store, const tascaas::Tenant& tenant)
     TRY(tascaas::reclaim(store, tenant, call.now()));
   }
   return {};
+}
+
+// Who asked has nothing to do with it: it is answered even if that fails.
+void look_after(Call& call, Store& store, const tascaas::Tenant& tenant) {
+  const Result<void> looked = look(call, store, tenant);
+  if (looked.ok()) return;
+  log::warning("cannot look after jobs tenant={}: {}", tenant.name(), looked.error().what);
 }
 
 // Of the infrastructure in the path. Nothing, after a reply, if it is unknown.
@@ -77,7 +84,7 @@ Result<void> do_register(Call& call, Store& store) {
   if (!most.number) return call.reply(plain_text(400, "invalid available \"maxSlots\" number"));
   const std::string id = TRY(tascaas::register_infrastructure(store, tenant.value(), *slots.number,
                                                               *most.number, call.now()));
-  TRY(look_after(call, store, tenant.value()));
+  look_after(call, store, tenant.value());
   return reply_json(call, {{"id", id}, {"scaleTime", scale_seconds(tenant.value())}});
 }
 
@@ -98,7 +105,7 @@ Result<void> do_update(Call& call, Store& store) {
   const auto required =
       TRY(or_unknown(call, tascaas::update(store, *tenant, call.path("id"), change, call.now())));
   if (!required) return {};
-  TRY(look_after(call, store, *tenant));
+  look_after(call, store, *tenant);
   const double epoch = static_cast<double>(call.now().time_since_epoch().count()) / 1000;
   return reply_json(call, {{"requiredCap", fmt::format("{}", *required)},
                            {"scaleTime", scale_seconds(*tenant)},
@@ -126,7 +133,7 @@ Result<void> do_jobs(Call& call, Store& store) {
   const Given slots = given(call, "slots", 1, tascaas::kSlotsMax);
   if (slots.missing) return call.reply(plain_text(400, "missing available slots number"));
   if (!slots.number) return call.reply(plain_text(400, "Invalid number of requested jobs"));
-  TRY(look_after(call, store, *tenant));
+  look_after(call, store, *tenant);
   const std::string key = TRY(call.setting().memory.signing_key(store.table()));
   const auto handed = TRY(tascaas::hand_out(store, *tenant, id, *slots.number, call.now()));
   ordered_json body = {{"requiredCap", fmt::format("{}", *required)}};
@@ -144,7 +151,7 @@ Result<void> do_disconnect(Call& call, Store& store) {
     return call.reply(unknown_infrastructure());
   }
   TRY(gone);
-  TRY(tascaas::reclaim(store, *tenant, call.now()));
+  (void)tascaas::reclaim(store, *tenant, call.now()).ok();  // Else somebody does it later.
   return call.reply(plain_text(200, "Done"));
 }
 

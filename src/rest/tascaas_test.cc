@@ -78,7 +78,7 @@ TEST_F(Tascaas, AnUnknownPathIsForbidden) {
        {"/", "/node", "/node/register/x", "/lb/job/stop", "/results/upload/job"}) {
     EXPECT_EQ(get(path), forbidden) << path;
   }
-  EXPECT_EQ(HttpClient(rest_.address()).ask("POST", "/node/register").status, 403);
+  EXPECT_EQ(HttpClient(rest_.port()).ask("POST", "/node/register").status, 403);
 }
 
 TEST_F(Tascaas, HandsOutPartitionsInTheirOrder) {
@@ -116,7 +116,7 @@ TEST_F(Tascaas, TheDataIsThereForWhoHasTheUrl) {
   EXPECT_EQ(answer.body, "data");
   EXPECT_EQ(rest_.get(path + "0").status, 403);
   EXPECT_EQ(rest_.get(path.substr(0, path.find('?'))).status, 403);
-  EXPECT_EQ(HttpClient(rest_.address()).ask("PUT", path, "", "mine").status, 403);
+  EXPECT_EQ(HttpClient(rest_.port()).ask("PUT", path, "", "mine").status, 403);
   std::string other = path;
   other.replace(other.find("data.bin"), 8, "a.config");
   EXPECT_EQ(rest_.get(other).status, 403);
@@ -135,7 +135,7 @@ TEST_F(Tascaas, ResultsCanBeReplaced) {
   const HttpAnswer url = rest_.get("/results/upload/job_x/3?wID=" + id);
   ASSERT_TRUE(url.body.starts_with("http://test/signed/physics/")) << url.body;
   const std::string path = url.body.substr(std::string("http://test").size());
-  HttpClient client(rest_.address());
+  HttpClient client(rest_.port());
   EXPECT_EQ(client.ask("PUT", path, "", "first").status, 200);
   EXPECT_EQ(client.ask("PUT", path, "", "second").status, 200);
   EXPECT_EQ(client.ask("GET", path).status, 403);
@@ -154,14 +154,14 @@ TEST_F(Tascaas, LargeUploadsAreTakenInPieces) {
   const std::string url = rest_.get("/results/upload/job_x/0?wID=" + id).body;
   const std::string path = url.substr(std::string("http://test").size());
   const std::string bytes(2'500'000, 'x');
-  HttpClient client(small.address());
+  HttpClient client(small.port());
   client.send("PUT " + path +
               " HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2500000\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100);
   client.send(bytes);
   EXPECT_EQ(client.receive().status, 200);
   EXPECT_EQ(client.ask("PUT", path, "", bytes + bytes).status, 413);
-  HttpClient chunks(small.address());
+  HttpClient chunks(small.port());
   chunks.send("PUT " + path + " HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2625a0\r\n" + bytes);
   chunks.send("\r\n2625a0\r\n" + bytes + "\r\n0\r\n\r\n");
   EXPECT_EQ(chunks.receive().status, 413);

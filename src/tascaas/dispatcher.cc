@@ -24,6 +24,16 @@ Result<balance::Dispatch> from_row(const Stored<Dispatch>& row, WallTime now) {
   return fresh;
 }
 
+// Who is in the list no more is nobody's.
+Result<void> forget_gone(Table& table, const std::vector<balance::Infrastructure>& before,
+                         balance::Dispatch& after) {
+  for (const balance::Infrastructure& one : before) {
+    if (after.find(one.id) != nullptr) continue;
+    TRY(table.erase(kTable, node_row(one.id), kAnyVersion));
+  }
+  return {};
+}
+
 // Reads the row, goes on in time, changes and writes it, until nobody else was quicker. `change`
 // may fail: then only the time has gone on.
 template <typename Change>
@@ -36,16 +46,12 @@ auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Cha
     balance::Dispatch dispatch = TRY(from_row(row, now));
     const std::vector<balance::Infrastructure> before = dispatch.infrastructures;
     balance::advance(dispatch, queued, Millis(tenant.scale_ms()), now);
-    const auto changed = change(dispatch);
+    auto changed = change(dispatch);
     const std::string value = record_of(dispatch).SerializeAsString();
     if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
     const auto put = store.table().put(kTable, {key, value, row.version});
     if (put.ok()) {
-      for (const balance::Infrastructure& one : before) {
-        if (dispatch.find(one.id) == nullptr) {
-          TRY(store.table().erase(kTable, node_row(one.id), kAnyVersion));
-        }
-      }
+      TRY(forget_gone(store.table(), before, dispatch));
       return changed;
     }
     if (put.error().code != Code::conflict) return put.error();
@@ -93,14 +99,16 @@ Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, 
   const std::string id = uuid_from(random_bytes(16));
   // First, so that nobody who knows the id is unknown.
   TRY(store.table().put(kTable, {node_row(id), tenant.name(), 0}));
-  return change_dispatch(store, tenant, now,
-                         [&](balance::Dispatch& dispatch) -> Result<std::string> {
-                           if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
-                             return Error{Code::full, "there are too many infrastructures"};
-                           }
-                           dispatch.infrastructures.push_back({id, now, slots, max_slots});
-                           return id;
-                         });
+  Result<std::string> enrolled =
+      change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<std::string> {
+        if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
+          return Error{Code::full, "there are too many infrastructures"};
+        }
+        dispatch.infrastructures.push_back({id, now, slots, max_slots});
+        return id;
+      });
+  if (!enrolled.ok()) (void)store.table().erase(kTable, node_row(id), kAnyVersion).ok();
+  return enrolled;
 }
 
 Result<Tenant> tenant_of(Table& table, const std::string& id) {

@@ -41,6 +41,9 @@ Result<double> update(Store& store, const Tenant& tenant, const std::string& id,
 Result<double> look_up(Store& store, const Tenant& tenant, const std::string& id, WallTime now);
 Result<void> disconnect(Store& store, const Tenant& tenant, const std::string& id, WallTime now);
 
+// For the advice: so many were handed out.
+Result<void> count_dispatched(Store& store, const Tenant& tenant, size_t count, WallTime now);
+
 // One that was handed out.
 struct Handed {
   std::string job;

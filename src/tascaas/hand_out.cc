@@ -10,9 +10,6 @@
 #include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
-
-Result<void> count_dispatched(Store& store, const Tenant& tenant, size_t count, WallTime now);
-
 namespace {
 
 constexpr Millis kHold = std::chrono::seconds(30);  // From the pull to the commit.
@@ -72,34 +69,42 @@ Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& que
   return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
 }
 
-// Whether a partition that was handed out has to be handed out again.
-bool is_lost(const Job& job, const Job::Partition& partition, const Tenant& tenant,
+enum class Loss { none, crashed, left };
+
+// Whether a partition that was handed out has to be handed out again, and whose fault that is.
+Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tenant,
              const balance::Dispatch& dispatch, WallTime now) {
-  if (partition.queued() || partition.finished() || partition.turn() > kTurnsMax) return false;
-  const bool gone =
-      !partition.holder().empty() &&
-      std::ranges::find(dispatch.infrastructures, partition.holder(),
-                        &balance::Infrastructure::id) == dispatch.infrastructures.end();
+  if (partition.queued() || partition.finished() || is_hopeless(partition)) return Loss::none;
+  const auto& known = dispatch.infrastructures;
+  const auto holder = std::ranges::find(known, partition.holder(), &balance::Infrastructure::id);
+  const bool gone = !partition.holder().empty() && holder == known.end();
   if (!partition.started()) {
-    return gone || now - from_ms(partition.handed_ms()) > Millis(tenant.start_ms());
+    const bool late = now - from_ms(partition.handed_ms()) > Millis(tenant.start_ms());
+    return gone || late ? Loss::left : Loss::none;
   }
-  const Millis silent = now - from_ms(partition.heard_ms());
+  const WallTime heard = from_ms(partition.heard_ms());
+  const Millis silent = now - heard;
   const Millis threshold = threshold_of(job);
-  return silent > 2 * threshold ||
-         (gone && silent > std::min(threshold, kGoneTimes * Millis(tenant.scale_ms())));
+  if (gone && silent > std::min(threshold, kGoneTimes * Millis(tenant.scale_ms()))) {
+    return Loss::left;
+  }
+  if (silent <= 2 * threshold) return Loss::none;
+  // It is not to blame if its infrastructure has fallen silent with it.
+  return holder != known.end() && holder->seen > heard + threshold ? Loss::crashed : Loss::left;
 }
 
-// Results that are there say that the partition has ended, even if it never said so.
-Result<void> settle(Store& store, const std::string& id, Job& job, size_t index) {
+// Results that are there say that the partition has done its share, even if it never said so.
+Result<void> settle(Store& store, const std::string& id, Job& job, size_t index, Loss loss) {
   const auto results =
       find_file(store.table(), job.tenant(), result_key(id, std::to_string(index), "results.dat"));
   if (!results.ok() && results.error().code != Code::not_found) return results.error();
   Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
   if (results.ok() && partition.started()) {
     partition.set_finished(true);
+    partition.set_done(std::max(partition.done(), partition.assigned()));
     partition.set_assigned(partition.done());
   } else {
-    queue_again(job, index);
+    queue_again(job, index, loss == Loss::crashed);
   }
   return {};
 }
@@ -119,14 +124,18 @@ Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& 
   Push push{queue_of(tenant.name()), {}};
   bool changed = false;
   for (int i = 0; i < job.partitions_size(); ++i) {
-    if (!is_lost(job, job.partitions(i), tenant, dispatch, now)) continue;
-    TRY(settle(store, id, job, static_cast<size_t>(i)));
+    const Loss loss = loss_of(job, job.partitions(i), tenant, dispatch, now);
+    if (loss == Loss::none) continue;
+    TRY(settle(store, id, job, static_cast<size_t>(i), loss));
     changed = true;
     if (job.partitions(i).queued()) {
       push.messages.push_back(message_of(id, job, static_cast<size_t>(i)));
     }
   }
   if (!changed) return true;
+  if (add_rest(job)) {
+    push.messages.push_back(message_of(id, job, static_cast<size_t>(job.partitions_size()) - 1));
+  }
   if (is_complete(job)) job.set_ended_ms(to_ms(now));
   std::vector<Write> writes = {
       Put{std::string(kTable), job_row(id), job.SerializeAsString(), row.value().version}};

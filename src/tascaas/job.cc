@@ -7,12 +7,13 @@
 #include "balance/deadline.h"
 #include "base/names.h"
 #include "tascaas/keys.h"
+#include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
 namespace {
 
-constexpr size_t kMeasuresAll = 8000;  // In one row, so that it fits.
-constexpr size_t kMeasuresLeast = 8;
+constexpr size_t kMeasuresAll = 6000;  // In one row, so that it fits.
+constexpr size_t kMeasuresLeast = 6;
 constexpr size_t kMeasuresMost = 256;
 constexpr size_t kUuid = 36;
 
@@ -83,15 +84,30 @@ void add_partition(Job& job, uint64_t iterations) {
   partition.set_turn(1);
 }
 
-void queue_again(Job& job, size_t index) {
+bool add_rest(Job& job) {
+  const bool all = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
+  const uint64_t done = done_of(job);
+  const bool room = job.partitions_size() < static_cast<int>(kPartitionsMax);
+  if (!all || done >= job.iterations() || !room) return false;
+  add_partition(job, job.iterations() - done);
+  return true;
+}
+
+bool is_hopeless(const Job::Partition& partition) {
+  return !partition.finished() && partition.crashes() >= kCrashesMax;
+}
+
+void queue_again(Job& job, size_t index, bool crashed) {
   Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
   const uint64_t iterations = partition.iterations();
   const uint32_t turn = partition.turn() + 1;
+  const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
   partition.Clear();
   partition.set_assigned(iterations);
   partition.set_iterations(iterations);
   partition.set_turn(turn);
-  partition.set_queued(turn <= kTurnsMax);
+  partition.set_crashes(crashes);
+  partition.set_queued(!is_hopeless(partition));
 }
 
 uint64_t done_of(const Job& job) { return task_of(job).done(); }

@@ -14,8 +14,8 @@
 
 namespace dunlin::tascaas {
 
-inline constexpr int kTries = 200;         // Of a change that others may be quicker with.
-inline constexpr uint32_t kTurnsMax = 10;  // A partition is handed out so often, not more.
+inline constexpr int kTries = 200;           // Of a change that others may be quicker with.
+inline constexpr uint32_t kCrashesMax = 10;  // Of a partition; then it is not queued again.
 
 // The balancer's view: as TaScaaS has it, nothing is done yet and the time is that of the job file,
 // whatever was found before.
@@ -29,8 +29,12 @@ uint64_t target_seconds(const Job& job);
 
 // Adds a partition that waits to be handed out.
 void add_partition(Job& job, uint64_t iterations);
-// Puts one back into the queue: it has never been there.
-void queue_again(Job& job, size_t partition);
+// If all have finished and have not done enough: one for the rest.
+bool add_rest(Job& job);
+// Puts one back into the queue: it has never been there. One that has `crashed` too often stays
+// out.
+void queue_again(Job& job, size_t partition, bool crashed);
+bool is_hopeless(const Job::Partition& partition);
 
 // All have finished, and have done enough. Then the job needs no more looking after.
 bool is_complete(const Job& job);

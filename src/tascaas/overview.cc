@@ -29,6 +29,8 @@ void describe(const Job& job, const Tenant& tenant, WallTime now, JobStatus& sta
     status.eta = 0;
   } else if (now - last_sign(job) > Millis(tenant.timeout_ms())) {
     status.state = "lost";
+  } else if (std::ranges::any_of(job.partitions(), is_hopeless)) {
+    status.state = "failed";
   } else {
     status.state = job.begun_ms() != 0 ? "running" : "waiting";
   }

@@ -14,7 +14,8 @@ namespace dunlin::tascaas {
 struct JobStatus {
   std::string id;
   std::string file;
-  std::string state;         // refused, waiting, running, done, or lost: nobody works at it.
+  std::string state;         // refused, waiting, running, done, failed (a partition crashed
+                             // too often), or lost (nobody was heard of for long).
   std::string refused = {};  // Why.
   int64_t taken_ms = 0;
   uint64_t iterations = 0;

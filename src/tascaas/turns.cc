@@ -7,7 +7,6 @@
 #include "tascaas/files.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
-#include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
 namespace {
@@ -40,12 +39,7 @@ void grow(Job& job, const Said& said, const balance::Share& share, bool may_grow
     const size_t more = balance::partitions_lacking(have, share.eta, left, job.max_partitions());
     for (size_t i = 0; i < more; ++i) add_partition(job, said.done);
   }
-  const bool all_finished = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
-  const uint64_t done = done_of(job);
-  if (said.word == Word::finish && all_finished && done < job.iterations() &&
-      have < kPartitionsMax) {
-    add_partition(job, job.iterations() - done);
-  }
+  if (said.word == Word::finish) add_rest(job);
 }
 
 balance::Share apply(Job& job, const Said& said, WallTime now) {
@@ -78,8 +72,9 @@ Result<void> leave_report(Store& store, const std::string& id, const Job& job, s
   return put_text(store, job.tenant(), key, speed_report(id, job, partition), now);
 }
 
-Result<bool> write(Store& store, const std::string& id, const Stored<Job>& before, Job& job,
-                   WallTime now) {
+// The new version; nothing if somebody else was quicker.
+Result<std::optional<uint64_t>> write(Store& store, const std::string& id,
+                                      const Stored<Job>& before, Job& job, WallTime now) {
   const bool ends = job.ended_ms() == 0 && is_complete(job);
   if (ends) job.set_ended_ms(to_ms(now));
   std::vector<Write> writes = {
@@ -90,8 +85,8 @@ Result<bool> write(Store& store, const std::string& id, const Stored<Job>& befor
     writes.emplace_back(Erase{std::string(kTable), active_row(job.tenant(), id), kAnyVersion});
   }
   const Result<uint64_t> written = store.commit(writes);
-  if (written.ok()) return true;
-  if (written.error().code == Code::conflict) return false;
+  if (written.ok()) return std::optional(written.value());
+  if (written.error().code == Code::conflict) return std::optional<uint64_t>();
   return written.error();
 }
 
@@ -112,16 +107,27 @@ std::string speed_report(const std::string& id, const Job& job, size_t index) {
 }
 
 Result<balance::Share> take_turn(Store& store, const std::string& id, const Said& said,
-                                 WallTime now) {
+                                 WallTime now, JobCache* cache) {
+  std::optional<Stored<Job>> cached = cache ? cache->find(id) : std::nullopt;
   for (int tries = 0; tries < kTries; ++tries) {
-    const Stored<Job> before = TRY(read_tascaas_job(store.table(), id));
-    if (said.partition >= static_cast<uint64_t>(before.record.partitions_size())) {
+    const bool guessed = cached.has_value();
+    const Stored<Job> before =
+        guessed ? std::move(*cached) : TRY(read_tascaas_job(store.table(), id));
+    cached.reset();
+    const auto known = static_cast<uint64_t>(before.record.partitions_size());
+    if (guessed && said.partition >= known) continue;
+    if (said.partition >= known) {
       return Error{Code::invalid, "there is no such partition"};
     }
     Job job = before.record;
     const balance::Share share = apply(job, said, now);
     const bool refused = share.code != balance::Code::ok;
-    if (!refused && !TRY(write(store, id, before, job, now))) continue;
+    if (refused && guessed) continue;  // Only who has looked may say no.
+    if (!refused) {
+      const std::optional<uint64_t> version = TRY(write(store, id, before, job, now));
+      if (!version) continue;
+      if (cache != nullptr) cache->keep(id, {job, *version});
+    }
     // Also for who repeats its finish because the answer was lost.
     if (said.word == Word::finish && job.partitions(static_cast<int>(said.partition)).finished()) {
       TRY(leave_report(store, id, job, said.partition, now));

@@ -3,10 +3,12 @@
 // at a time, as the store.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "balance/balancer.h"
 #include "base/env.h"
+#include "model/rows.h"
 #include "store/store.h"
 #include "tascaas/records.pb.h"
 
@@ -21,10 +23,20 @@ struct Said {
   Millis elapsed = Millis(0);
 };
 
+// What was last seen of jobs, which saves reading a row before each turn. It need not be right: who
+// was wrong is told so when it writes. From any thread.
+class JobCache {
+ public:
+  virtual ~JobCache() = default;
+  virtual std::optional<Stored<Job>> find(const std::string& id) = 0;
+  virtual void keep(const std::string& id, Stored<Job> job) = 0;
+};
+
 // `not_found` if there is no such job, `invalid` if it has no such partition; what the balancer
 // does not like is in the share's code. A finished partition leaves its speeds in balance.rep.
+// `cache` may be null.
 Result<balance::Share> take_turn(Store& store, const std::string& job, const Said& said,
-                                 WallTime now);
+                                 WallTime now, JobCache* cache = nullptr);
 
 // The text of balance.rep.
 std::string speed_report(const std::string& id, const Job& job, size_t partition);
