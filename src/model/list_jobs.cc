@@ -17,6 +17,7 @@ constexpr size_t kRowsPerScan = 64;
 Result<std::vector<Listed>> read_some(Table& table, const std::string& after, size_t max) {
   const std::vector<Row> rows = TRY(table.scan(kJobs, "", after, std::min(max, kRowsPerScan)));
   std::vector<std::string> ids;
+  ids.reserve(rows.size());
   for (const Row& row : rows) ids.push_back(row.key);
   std::vector<Standing> standings = TRY(read_standings(table, ids));
   std::vector<Listed> some;

@@ -102,14 +102,14 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
 }  // namespace
 
 const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() {
-  static const std::vector<std::pair<std::string_view, std::string_view>> kSchemas = {
+  static const std::vector<std::pair<std::string_view, std::string_view>> all = {
       {"Problem", kProblem},   {"Submitted", kSubmitted}, {"Job", kJob},
       {"Progress", kProgress}, {"Jobs", kJobs},           {"Cancelled", kCancelled},
       {"Retried", kRetried},   {"Result", kResult},       {"Results", kResults},
       {"Workers", kWorkers},   {"Depth", kDepth},         {"Infrastructures", kInfrastructures},
       {"Blob", kBlob},         {"Blobs", kBlobs},         {"Version", kVersion},
   };
-  return kSchemas;
+  return all;
 }
 
 }  // namespace dunlin::rest

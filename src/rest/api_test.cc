@@ -25,7 +25,7 @@ class RestApi : public testing::Test {
  protected:
   HttpAnswer ask(std::string_view method, const std::string& path, std::string_view body = "",
                  const std::string& headers = "") {
-    return HttpClient(rest_.address())
+    return HttpClient(rest_.port())
         .ask(method, "/api/v1" + path, bearer(TestHub::kToken) + headers, body);
   }
   json get(const std::string& path) { return json::parse(ask("GET", path).body); }
@@ -123,7 +123,7 @@ TEST_F(RestApi, WhoMayReadMayNotWrite) {
   const std::string id = submit(R"({"line":"true"})");
   const auto scopes = parse_scopes("read").value();
   const std::string reader = bearer(make_token(TestHub::kToken, scopes, 0).value());
-  HttpClient client(rest_.address());
+  HttpClient client(rest_.port());
   EXPECT_EQ(client.ask("GET", "/api/v1/jobs/" + id, reader).status, 200);
   EXPECT_EQ(client.ask("POST", "/api/v1/jobs", reader, "{}").status, 403);
   EXPECT_EQ(client.ask("POST", "/api/v1/jobs/" + id + "/cancel", reader).status, 403);
@@ -152,7 +152,7 @@ TEST_F(RestApi, BlobsComeAndGo) {
 
 TEST_F(RestApi, EventsEndWithTheJobAndAreNotRepeated) {
   const std::string id = submit(R"({"line":"true"})");
-  HttpClient client(rest_.address());
+  HttpClient client(rest_.port());
   client.send(
       fmt::format("GET /api/v1/jobs/{}/events HTTP/1.1\r\n{}\r\n", id, bearer(TestHub::kToken)));
   client.until("event: progress");
@@ -168,7 +168,7 @@ TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
   const std::string old = submit(R"({"line":"true","name":"old"})");
   ask("POST", "/jobs/" + old + "/cancel");
   const auto before = rest_.clock().wall().time_since_epoch().count() - 1;
-  HttpClient client(rest_.address());
+  HttpClient client(rest_.port());
   client.send(fmt::format("GET /api/v1/events?seconds=60 HTTP/1.1\r\nlast-event-id: {}\r\n{}\r\n",
                           before, bearer(TestHub::kToken)));
   client.until("event: end");
@@ -183,7 +183,7 @@ TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
 TEST_F(RestApi, StreamsAreFew) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 64; ++i) {
-    clients.push_back(std::make_unique<HttpClient>(rest_.address()));
+    clients.push_back(std::make_unique<HttpClient>(rest_.port()));
     clients.back()->send("GET /api/v1/events HTTP/1.1\r\n" + bearer(TestHub::kToken) + "\r\n");
     clients.back()->until("retry");
   }

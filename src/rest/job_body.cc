@@ -91,7 +91,7 @@ Result<JobDraft> draft_job(const json& body, std::string id, WallTime now) {
 }
 
 const std::string& job_schema() {
-  static const std::string kSchema = [] {
+  static const std::string text = [] {
     nlohmann::ordered_json schema = {{"type", "object"}, {"additionalProperties", false}};
     for (const JobField& field : job_fields()) {
       auto one = nlohmann::ordered_json::parse(field.schema);
@@ -102,7 +102,7 @@ const std::string& job_schema() {
         nlohmann::ordered_json::parse(R"([{"required":["argv"]},{"required":["line"]}])");
     return schema.dump();
   }();
-  return kSchema;
+  return text;
 }
 
 }  // namespace dunlin::rest

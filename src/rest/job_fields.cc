@@ -28,7 +28,8 @@ Error unexpected() { return {Code::invalid, ""}; }
 Result<std::string> text_of(const json& value, size_t max = kTextMax) {
   if (!value.is_string()) return unexpected();
   const auto& text = value.get_ref<const std::string&>();
-  if (text.empty() || text.size() > max || text.find('\0') != text.npos) return unexpected();
+  const bool fits = !text.empty() && text.size() <= max;
+  if (!fits || text.find('\0') != std::string::npos) return unexpected();
   return text;
 }
 
@@ -48,7 +49,7 @@ Result<std::string> word_of(const json& value) {
   if (value.is_number_integer()) return value.dump();
   if (!value.is_string()) return unexpected();
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > kTextMax || text.find('\0') != text.npos) return unexpected();
+  if (text.size() > kTextMax || text.find('\0') != std::string::npos) return unexpected();
   return text;
 }
 
@@ -224,7 +225,7 @@ constexpr std::string_view kSizeSchema =
 }  // namespace
 
 const std::vector<JobField>& job_fields() {
-  static const std::vector<JobField> kFields = {
+  static const std::vector<JobField> fields = {
       {"argv", "a list of words, the program first: run as it is, without a shell",
        R"({"type":"array","items":{"type":["string","integer"]},"minItems":1,"maxItems":10000,
            "examples":[["echo","hello"],["true"]]})",
@@ -289,7 +290,7 @@ const std::vector<JobField>& job_fields() {
            "maxItems":1000,"examples":[[]]})",
        set_after},
   };
-  return kFields;
+  return fields;
 }
 
 }  // namespace dunlin::rest
