@@ -30,8 +30,9 @@ Result<void> do_upload(Call& call, Store& store) {
   const std::string key = tascaas::result_key(call.path("job"), call.path("worker"), "results.dat");
   const bool plain = call.path("job").find('/') == std::string::npos &&
                      call.path("worker").find('/') == std::string::npos;
-  if (!plain || !tascaas::is_file_key(key))
+  if (!plain || !tascaas::is_file_key(key)) {
     return call.reply(plain_text(400, "invalid job or worker"));
+  }
   const std::string signing_key = TRY(call.setting().memory.signing_key(store.table()));
   const Permit permit{"PUT", tenant.value().name(), key};
   return call.reply(
