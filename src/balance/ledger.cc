@@ -11,10 +11,8 @@
 namespace dunlin::balance {
 namespace {
 
-constexpr int kPatience = 4;  // Times as long as expected may a span take.
-constexpr uint64_t kGrowth =
-    16;  // Times what it has done is the most that a partition gets at once.
-
+constexpr int kPatience = 4;    // Times as long as expected may a span take.
+constexpr double kGrowth = 16;  // Times what it has done, a partition gets at most at once.
 constexpr Millis kEndless = std::chrono::hours(24 * 365);
 
 // Of those that were measured.
@@ -42,8 +40,7 @@ void join(std::vector<Span>& spans, Span span) {
 uint64_t span_size(const Ledger& ledger, size_t index, Millis pace, Millis now) {
   const uint64_t pool = ledger.pool();
   const double speed = ledger.task.partitions[index].speed();
-  const auto bound =
-      static_cast<double>(std::max<uint64_t>(kGrowth * ledger.holders[index].taken, 1));
+  const double bound = std::max(kGrowth * static_cast<double>(ledger.holders[index].taken), 1.0);
   const double paced = speed * std::chrono::duration<double>(pace).count();
   const double wanted = speed > 0 ? std::min(paced, bound) : bound;
   const auto active = static_cast<uint64_t>(
@@ -148,6 +145,7 @@ Code rest(Ledger& ledger, const Policy& policy, size_t index, uint32_t attempt, 
   Partition& partition = ledger.task.partitions[index];
   const Ledger::Holder& holder = ledger.holders[index];
   if (attempt != holder.attempt || !partition.works()) return Code::ended;
+  if (partition.done == holder.taken) return Code::ok;  // It has said so before.
   report(ledger.task, policy, index, holder.taken, now - partition.resumed, now);
   partition.done = holder.taken;
   return Code::ok;

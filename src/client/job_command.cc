@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/env_posix.h"
-#include "base/exit.h"
 #include "base/names.h"
+#include "client/verb_adder.h"
 
 namespace dunlin {
 namespace {
@@ -56,27 +56,16 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
   return run_in_store(verb, target, Missing::make);
 }
 
-// Adds the verbs, each with the options that all of them have.
+// Adds verbs about jobs, which need a store that is there.
 class Adder {
  public:
   Adder(CLI::App& app, JobOptions& options, int& exit_code)
-      : app_(app), options_(options), exit_code_(exit_code) {}
+      : app_(app), verbs_(options.targets, exit_code) {}
 
-  // `call` gets what the command line said about the store.
   template <typename Call>
   CLI::App& add_call(const std::string& name, const std::string& what, const std::string& example,
                      Call call) {
-    CLI::App& command = *app_.add_subcommand(name, what);
-    command.footer("Example:\n  " + example + "\n");
-    StoreTarget& target = options_.targets.emplace_back();
-    add_store_options(command, target);
-    add_form_options(command, target);
-    command.callback(
-        [call, this_command = &command, this_target = &target, exit_code = &exit_code_] {
-          const Result<int> ran = call(*this_command, *this_target);
-          *exit_code = ran.ok() ? ran.value() : report(ran.error());
-        });
-    return command;
+    return verbs_.add_call(app_, name, what, example, call);
   }
 
   template <typename Verb>
@@ -90,8 +79,7 @@ class Adder {
 
  private:
   CLI::App& app_;
-  JobOptions& options_;
-  int& exit_code_;
+  VerbAdder verbs_;
 };
 
 void add_input_options(CLI::App& command, SubmitVerb& verb) {

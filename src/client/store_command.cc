@@ -4,37 +4,12 @@
 #include <CLI/Formatter.hpp>
 #include <string>
 
-#include "base/exit.h"
+#include "client/verb_adder.h"
 
 namespace dunlin {
 namespace {
 
-// Adds the verbs, each with the options that all of them have.
-class Adder {
- public:
-  Adder(StoreOptions& options, int& exit_code) : options_(options), exit_code_(exit_code) {}
-
-  template <typename Verb>
-  CLI::App& add(CLI::App& parent, const std::string& name, const std::string& what,
-                const std::string& example, Verb& verb) {
-    CLI::App& command = *parent.add_subcommand(name, what);
-    command.footer("Example:\n  " + example + "\n");
-    StoreTarget& target = options_.targets.emplace_back();
-    if constexpr (!std::is_same_v<Verb, CheckVerb>) add_store_options(command, target);
-    add_form_options(command, target);
-    command.callback([this_verb = &verb, this_target = &target, exit_code = &exit_code_] {
-      const Result<int> ran = run(*this_verb, *this_target);
-      *exit_code = ran.ok() ? ran.value() : report(ran.error());
-    });
-    return command;
-  }
-
- private:
-  StoreOptions& options_;
-  int& exit_code_;
-};
-
-void add_queue_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
+void add_queue_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
   PushVerb& push = options.push;
   CLI::App& push_command = adder.add(store, "push", "Put a message into a queue; prints its id",
                                      "dunlin store push jobs --body 'hello'", push);
@@ -74,7 +49,7 @@ void add_queue_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
   depth_command.add_option("QUEUE", options.depth.queue)->required();
 }
 
-void add_table_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
+void add_table_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
   GetVerb& get = options.get;
   CLI::App& get_command =
       adder.add(store, "get", "Show rows of a table", "dunlin store get settings colour", get);
@@ -107,7 +82,7 @@ void add_table_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
   scan_command.add_option("--max", scan.max, "How many at most (default: all)");
 }
 
-void add_blob_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
+void add_blob_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
   CLI::App& blob = *store.add_subcommand("blob", "Large bytes: put, get, erase, list");
   blob.require_subcommand(1);
 
@@ -137,7 +112,7 @@ void add_blob_verbs(CLI::App& store, StoreOptions& options, Adder& adder) {
 void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
   CLI::App& store = *app.add_subcommand("store", "Look into a store, and change it by hand");
   store.require_subcommand(1);
-  Adder adder(options, exit_code);
+  VerbAdder adder(options.targets, exit_code);
   add_queue_verbs(store, options, adder);
   add_table_verbs(store, options, adder);
   add_blob_verbs(store, options, adder);
@@ -149,7 +124,8 @@ void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
                 "dunlin store destroy --at postgres://me@db.example.org/lab", options.destroy);
   destroy.add_flag("--yes", options.destroy.yes, "Do not ask");
   CLI::App& check = adder.add(store, "check", "Read all of a store's files and report damage",
-                              "dunlin store check ~/.local/state/dunlin/hub", options.check);
+                              "dunlin store check ~/.local/state/dunlin/hub", options.check,
+                              /*in_store=*/false);
   check.add_option("DIR", options.check.folder, "Folder of a store that no process has open")
       ->required();
 }

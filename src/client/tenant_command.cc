@@ -3,37 +3,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "base/exit.h"
+#include "client/verb_adder.h"
 
 namespace dunlin {
 namespace {
 
-// Adds the verbs, each with the options that all of them have.
-class Adder {
- public:
-  Adder(TenantOptions& options, int& exit_code) : options_(options), exit_code_(exit_code) {}
-
-  template <typename Verb>
-  CLI::App& add(CLI::App& parent, const std::string& name, const std::string& what,
-                const std::string& example, Verb& verb) {
-    CLI::App& command = *parent.add_subcommand(name, what);
-    command.footer("Example:\n  " + example + "\n");
-    StoreTarget& target = options_.targets.emplace_back();
-    add_store_options(command, target);
-    add_form_options(command, target);
-    command.callback([this_verb = &verb, this_target = &target, exit_code = &exit_code_] {
-      const Result<int> ran = run(*this_verb, *this_target);
-      *exit_code = ran.ok() ? ran.value() : report(ran.error());
-    });
-    return command;
-  }
-
- private:
-  TenantOptions& options_;
-  int& exit_code_;
-};
-
-void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, Adder& adder) {
+void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, VerbAdder& adder) {
   CLI::App& command = adder.add(tenant, "add", "Make a tenant; prints its secret, once",
                                 "dunlin tenant add physics --max-partitions 40", verb);
   command.add_option("NAME", verb.name)->required();
@@ -60,7 +35,7 @@ void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, Adder& adder) {
 void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) {
   CLI::App& tenant = *app.add_subcommand("tenant", "Who may use the REST service's /node and /lb");
   tenant.require_subcommand(1);
-  Adder adder(options, exit_code);
+  VerbAdder adder(options.targets, exit_code);
   add_verb_add(tenant, options.add, adder);
   adder.add(tenant, "list", "List the tenants", "dunlin tenant list", options.list);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "model/keys.h"
+#include "model/partition_record.h"
 #include "model/rows.h"
 
 namespace dunlin {
@@ -27,36 +28,9 @@ Span decode_span(const model::Ledger::Span& from) {
   return {from.first(), from.first() + std::min(from.size(), UINT64_MAX - from.first())};
 }
 
-balance::Partition decode_partition(const model::Ledger::Partition& from) {
-  balance::Partition partition;
-  partition.assigned = from.assigned();
-  partition.done = from.done();
-  partition.started = from.started();
-  partition.finished = from.finished();
-  partition.init = Millis(from.init_ms());
-  partition.resumed = Millis(from.resumed_ms());
-  partition.last = Millis(from.last_ms());
-  for (const auto& measure : from.measures()) {
-    partition.measures.push_back({Millis(measure.at_ms()), measure.speed()});
-  }
-  return partition;
-}
-
 void encode_partition(const balance::Partition& partition, const Ledger::Holder& holder,
                       model::Ledger::Partition& into) {
-  into.set_assigned(partition.assigned);
-  into.set_done(partition.done);
-  into.set_started(partition.started);
-  into.set_finished(partition.finished);
-  into.set_init_ms(partition.init.count());
-  into.set_resumed_ms(partition.resumed.count());
-  into.set_last_ms(partition.last.count());
-  const auto& all = partition.measures;
-  for (size_t i = all.size() - std::min(all.size(), kMeasuresKept); i < all.size(); ++i) {
-    model::Ledger::Measure& measure = *into.add_measures();
-    measure.set_at_ms(all[i].at.count());
-    measure.set_speed(all[i].speed);
-  }
+  write_partition(partition, kMeasuresKept, into);
   into.set_attempt(holder.attempt);
   for (const Span& span : holder.spans) encode_span(span, *into.add_spans());
   encode_span(holder.own, *into.mutable_own());
@@ -253,7 +227,7 @@ Result<LedgerNow> decode(const model::Ledger& record) {
   ledger.task.ended = record.ended();
   for (const auto& span : record.back()) ledger.back.push_back(decode_span(span));
   for (const auto& partition : record.partitions()) {
-    ledger.task.partitions.push_back(decode_partition(partition));
+    ledger.task.partitions.push_back(read_partition(partition));
     Ledger::Holder& holder = ledger.holders.emplace_back();
     holder.attempt = partition.attempt();
     holder.own = decode_span(partition.own());

@@ -66,18 +66,10 @@ Result<void> put_blob(Call& call, Store& store) {
   const std::string& name = call.path("name");
   TRY(check_free(name));
   const bool existed = TRY(find_blob(store.blobs(), name)).has_value();
-  const uint64_t most = call.setting().upload_max;
-  const auto too_large = [&] {
-    call.close_after();
-    return call.reply(problem(413, "full", fmt::format("a blob may have at most {} bytes", most)));
-  };
-  if (call.head().length.value_or(0) > most) return too_large();
   Spool spool;
-  std::string piece;
-  while (TRY(call.read_some(piece))) {
-    if (spool.size() + piece.size() > most) return too_large();
-    TRY(spool.append(piece));
-    piece.clear();
+  if (!TRY(receive(call, spool))) {
+    return call.reply(problem(
+        413, "full", fmt::format("a blob may have at most {} bytes", call.setting().upload_max)));
   }
   TRY(store.blobs().put(name, spool.size(), spool.source()));
   return reply_json(call, existed ? 200 : 201, blob_json({name, spool.size()}));

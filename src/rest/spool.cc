@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/env_posix.h"
+#include "rest/call.h"
 
 namespace dunlin::rest {
 namespace {
@@ -45,6 +46,19 @@ BlobSource Spool::source() const {
     bytes.resize(TRY(file_->read(offset, bytes)));
     return bytes;
   };
+}
+
+Result<bool> receive(Call& call, Spool& into) {
+  const uint64_t most = call.setting().upload_max;
+  bool fits = call.head().length.value_or(0) <= most;
+  std::string piece;
+  while (fits && TRY(call.read_some(piece))) {
+    fits = piece.size() <= most - into.size();
+    if (fits) TRY(into.append(piece));
+    piece.clear();
+  }
+  if (!fits) call.close_after();
+  return fits;
 }
 
 }  // namespace dunlin::rest

@@ -12,6 +12,8 @@
 
 namespace dunlin::rest {
 
+class Call;
+
 class Spool {
  public:
   Result<void> append(std::string_view bytes);
@@ -24,5 +26,8 @@ class Spool {
   std::unique_ptr<File> file_;
   uint64_t size_ = 0;
 };
+
+// The body of a call. False if it is larger than an upload may be: then the connection is not kept.
+Result<bool> receive(Call& call, Spool& into);
 
 }  // namespace dunlin::rest

@@ -75,18 +75,10 @@ Result<void> do_get(Call& call, Store& store) {
 
 Result<void> do_put(Call& call, Store& store) {
   if (!TRY(may_pass(call, store))) return {};
-  const uint64_t most = call.setting().upload_max;
-  const auto too_large = [&] {
-    call.close_after();
-    return call.reply(plain_text(413, fmt::format("a file may have at most {} bytes", most)));
-  };
-  if (call.head().length.value_or(0) > most) return too_large();
   Spool spool;
-  std::string piece;
-  while (TRY(call.read_some(piece))) {
-    if (spool.size() + piece.size() > most) return too_large();
-    TRY(spool.append(piece));
-    piece.clear();
+  if (!TRY(receive(call, spool))) {
+    return call.reply(plain_text(
+        413, fmt::format("a file may have at most {} bytes", call.setting().upload_max)));
   }
   const std::string& tenant = call.path("tenant");
   const std::string& key = call.path("key");

@@ -6,6 +6,7 @@
 
 #include "balance/deadline.h"
 #include "base/names.h"
+#include "model/partition_record.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 
@@ -38,17 +39,7 @@ balance::Task task_of(const Job& job) {
   task.eta = target_seconds(job);
   task.threshold = threshold_of(job);
   for (const Job::Partition& from : job.partitions()) {
-    balance::Partition& to = task.partitions.emplace_back();
-    to.assigned = from.assigned();
-    to.done = from.done();
-    to.started = from.started();
-    to.finished = from.finished();
-    to.init = Millis(from.init_ms());
-    to.resumed = Millis(from.resumed_ms());
-    to.last = Millis(from.last_ms());
-    for (const Job::Measure& measure : from.measures()) {
-      to.measures.push_back({Millis(measure.at_ms()), measure.speed()});
-    }
+    task.partitions.push_back(read_partition(from));
   }
   return task;
 }
@@ -57,22 +48,7 @@ void set_task(Job& job, const balance::Task& task) {
   job.set_eta(task.eta);
   const size_t keep = measures_max(task.partitions.size());
   for (size_t i = 0; i < task.partitions.size(); ++i) {
-    const balance::Partition& from = task.partitions[i];
-    Job::Partition& to = *job.mutable_partitions(static_cast<int>(i));
-    to.set_assigned(from.assigned);
-    to.set_done(from.done);
-    to.set_started(from.started);
-    to.set_finished(from.finished);
-    to.set_init_ms(from.init.count());
-    to.set_resumed_ms(from.resumed.count());
-    to.set_last_ms(from.last.count());
-    to.clear_measures();
-    const auto& all = from.measures;
-    for (size_t m = all.size() - std::min(all.size(), keep); m < all.size(); ++m) {
-      Job::Measure& measure = *to.add_measures();
-      measure.set_at_ms(all[m].at.count());
-      measure.set_speed(all[m].speed);
-    }
+    write_partition(task.partitions[i], keep, *job.mutable_partitions(static_cast<int>(i)));
   }
 }
 
