@@ -19,6 +19,7 @@ namespace {
 constexpr Millis kLostAfter = Millis(1000);
 constexpr Millis kTroubleMax = Millis(12'000);
 constexpr Millis kPeaceMax = std::chrono::hours(6);
+constexpr uint32_t kSlotsMost = 4;
 
 Now now_of(const Events& events) {
   return {events.now(), events.now().time_since_epoch().count() * 1000};
@@ -34,7 +35,7 @@ void SimWorker::start() {
   frozen_until_ = wake_ = world_.events().now();
   WorkerOptions options;
   options.id = fmt::format("w{}-{}", number_, life_);
-  options.slots = 1 + static_cast<uint32_t>(world_.random().below(4));
+  options.slots = world_.slots();
   options.hold = world_.hold();
   options.seed = world_.random().next();
   options.tags = {"sim"};
@@ -61,6 +62,10 @@ void SimWorker::freeze(Millis how_long) {
 
 void SimWorker::leave(bool at_once) {
   event([this, at_once](Now now) { at_once ? mind_->stop(now) : mind_->drain(now); });
+}
+
+void SimWorker::resize() {
+  event([this](Now now) { mind_->set_slots(world_.slots(), now); });
 }
 
 // A frozen process hears of things when it thaws; a dead one never.
@@ -195,6 +200,7 @@ TaskWorld::TaskWorld(uint64_t seed)
   if (random_.percent(50)) faults_.crash = random_.below(30);
   if (random_.percent(40)) faults_.freeze = random_.below(20);
   if (random_.percent(40)) faults_.leave = random_.below(20);
+  if (random_.percent(40)) faults_.resize = random_.below(60);
   if (seed % 3 == 0) {  // As on DynamoDB.
     commit_rows_ = 100;
     pace_ = Millis(250);
@@ -220,6 +226,9 @@ void TaskWorld::make_jobs() {
     if (random_.percent(50)) spec.set_retries(static_cast<uint32_t>(random_.below(4)));
     if (random_.percent(30)) spec.set_backoff_ms(random_.below(500));
     if (random_.percent(20)) spec.mutable_requires_()->add_tags("sim");
+    if (random_.percent(20)) {
+      spec.mutable_requires_()->set_cpus(static_cast<uint32_t>(1 + random_.below(kSlotsMost)));
+    }
     const uint64_t mode = random_.below(10);
     if (mode == 0) spec.set_delivery(model::DELIVERY_RELAXED);
     if (mode <= 2 && mode > 0) spec.set_delivery(model::DELIVERY_AT_MOST_ONCE);
@@ -397,12 +406,20 @@ void TaskWorld::trouble() {
     if (random_.percent(faults_.crash)) worker->crash();
     if (random_.percent(faults_.freeze)) worker->freeze(Millis(random_.below(8000)));
     if (random_.percent(faults_.leave)) worker->leave(random_.percent(50));
+    if (random_.percent(faults_.resize) || is_over()) worker->resize();
   }
-  if (events_.now() < Instant(kTroubleMax)) {
-    events_.after(Millis(1000), [this] { trouble(); });
-  } else {
+  if (is_over()) {
     faults_ = {};
+  } else {
+    events_.after(Millis(1000), [this] { trouble(); });
   }
+}
+
+bool TaskWorld::is_over() const { return events_.now() >= Instant(kTroubleMax); }
+
+// In the end every worker can run every task.
+uint32_t TaskWorld::slots() {
+  return is_over() ? kSlotsMost : 1 + static_cast<uint32_t>(random_.below(kSlotsMost));
 }
 
 bool TaskWorld::all_ended() {
@@ -440,7 +457,7 @@ uint64_t TaskWorld::run() {
   uint64_t steps = 0;
   while (events_.step(end)) {
     if (testing::Test::HasFatalFailure()) return 0;
-    if (++steps % 256 == 0 && events_.now() > Instant(kTroubleMax) && all_ended()) break;
+    if (++steps % 256 == 0 && is_over() && all_ended()) break;
     if (steps > 20'000'000) break;
   }
   EXPECT_TRUE(all_ended()) << "something is stuck after " << steps << " steps\n" << describe();

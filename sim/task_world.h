@@ -81,6 +81,7 @@ struct TaskFaults {
   uint64_t crash = 0;  // Percent of a worker's seconds.
   uint64_t freeze = 0;
   uint64_t leave = 0;
+  uint64_t resize = 0;
   Millis delay_max = Millis(2);
 };
 
@@ -93,6 +94,7 @@ class SimWorker {
   void crash();  // And another one comes.
   void freeze(Millis how_long);
   void leave(bool at_once);
+  void resize();
   std::string describe() const { return mind_ == nullptr ? "down\n" : mind_->describe(); }
 
  private:
@@ -128,6 +130,7 @@ class TaskWorld {
   Millis hold() const { return hold_; }
   size_t commit_rows() const { return commit_rows_; }
   Millis pace() const { return pace_; }
+  uint32_t slots();  // For a worker.
 
  private:
   void make_jobs();
@@ -135,6 +138,7 @@ class TaskWorld {
   void cancel(const std::string& job);
   void retry(const std::string& job);
   void trouble();
+  bool is_over() const;  // The trouble.
   Answer apply(const Request& request);
   void pull(const Pull& request, Instant until, std::function<void(Answer&&)> then);
   bool all_ended();

@@ -37,15 +37,19 @@ double slots_wanted(uint64_t slots, uint64_t queued, uint64_t dispatched) {
   return backlog > kGrowAbove ? std::max(1.0, have * (1 + backlog)) : have;
 }
 
-void advance(Dispatch& dispatch, uint64_t queued, Millis scale_time, WallTime now) {
-  const Millis age = now - dispatch.resumed;
-  if (dispatch.scaling && age > scale_time * 2) {
+bool is_advice_due(const Dispatch& dispatch, WallTime now) {
+  return !dispatch.scaling && now - dispatch.resumed > dispatch.scale_time;
+}
+
+void advance(Dispatch& dispatch, uint64_t queued, WallTime now) {
+  const Millis scale_time = dispatch.scale_time;
+  if (dispatch.scaling && now - dispatch.resumed > scale_time * 2) {
     dispatch.scaling = false;
     dispatch.resumed = now;
     dispatch.dispatched = 0;
     return;
   }
-  if (dispatch.scaling || age <= scale_time) return;
+  if (!is_advice_due(dispatch, now)) return;
   std::erase_if(dispatch.infrastructures, [&](const Infrastructure& one) {
     return now - one.seen > scale_time * kGoneTimes;
   });

@@ -18,7 +18,8 @@ struct Infrastructure {
 };
 
 struct Dispatch {
-  WallTime resumed;  // When the measuring phase began.
+  Millis scale_time = Millis(0);  // Of each phase.
+  WallTime resumed;               // When the measuring phase began.
   bool scaling = false;
   uint64_t dispatched = 0;  // Partitions, in the measuring phase.
   double required = -1;     // Of all slots that there could be, a part; -1: no advice yet.
@@ -28,8 +29,9 @@ struct Dispatch {
 };
 
 // Before every request: ends phases whose time is over, and forgets who is gone. `queued`
-// partitions wait to be handed out.
-void advance(Dispatch& dispatch, uint64_t queued, Millis scale_time, WallTime now);
+// partitions wait to be handed out; that only matters if advice is due.
+void advance(Dispatch& dispatch, uint64_t queued, WallTime now);
+bool is_advice_due(const Dispatch& dispatch, WallTime now);
 
 // Who has been silent for longer is not counted, and in the end forgotten.
 bool is_live(const Infrastructure& one, Millis scale_time, WallTime now);

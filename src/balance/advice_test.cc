@@ -13,6 +13,7 @@ WallTime at(int64_t second) { return WallTime(seconds(1'700'000'000 + second)); 
 
 Dispatch dispatch_of(std::vector<Infrastructure> infrastructures) {
   Dispatch dispatch;
+  dispatch.scale_time = kScale;
   dispatch.resumed = at(0);
   dispatch.infrastructures = std::move(infrastructures);
   return dispatch;
@@ -33,16 +34,19 @@ TEST(Advice, EveryBranchOfWhatIsWanted) {
 TEST(Advice, ComesAfterAMeasuringPhase) {
   Dispatch dispatch = dispatch_of({{"a", at(0), 8, 16}, {"b", at(0), 2, 4}});
   dispatch.dispatched = 10;
-  advance(dispatch, 5, kScale, at(300));
+  advance(dispatch, 5, at(300));
   EXPECT_DOUBLE_EQ(dispatch.required, -1);
-  advance(dispatch, 5, kScale, at(301));
+  EXPECT_FALSE(is_advice_due(dispatch, at(300)));
+  EXPECT_TRUE(is_advice_due(dispatch, at(301)));
+  advance(dispatch, 5, at(301));
+  EXPECT_FALSE(is_advice_due(dispatch, at(301)));
   EXPECT_TRUE(dispatch.scaling);
   EXPECT_DOUBLE_EQ(dispatch.required, 15.0 / 20);
   EXPECT_EQ(dispatch.dispatched, 0U);
-  advance(dispatch, 500, kScale, at(600));
+  advance(dispatch, 500, at(600));
   EXPECT_TRUE(dispatch.scaling);
   EXPECT_DOUBLE_EQ(dispatch.required, 15.0 / 20);
-  advance(dispatch, 500, kScale, at(601));
+  advance(dispatch, 500, at(601));
   EXPECT_FALSE(dispatch.scaling);
   EXPECT_EQ(dispatch.resumed, at(601));
 }
@@ -50,7 +54,7 @@ TEST(Advice, ComesAfterAMeasuringPhase) {
 TEST(Advice, TheSilentAreNotCountedAndInTheEndForgotten) {
   Dispatch dispatch =
       dispatch_of({{"here", at(1400), 8, 16}, {"silent", at(800), 4, 4}, {"gone", at(-200), 2, 2}});
-  advance(dispatch, 0, kScale, at(1400));
+  advance(dispatch, 0, at(1400));
   EXPECT_DOUBLE_EQ(dispatch.required, 0.8 * 8 / 16);
   EXPECT_NE(dispatch.find("silent"), nullptr);
   EXPECT_EQ(dispatch.find("gone"), nullptr);
@@ -59,7 +63,7 @@ TEST(Advice, TheSilentAreNotCountedAndInTheEndForgotten) {
 
 TEST(Advice, NobodyThereIsNoAdvice) {
   Dispatch dispatch = dispatch_of({});
-  advance(dispatch, 9, kScale, at(301));
+  advance(dispatch, 9, at(301));
   EXPECT_DOUBLE_EQ(dispatch.required, -1);
 }
 

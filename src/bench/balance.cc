@@ -125,11 +125,12 @@ double ideal_s(uint64_t iterations, double speed, const std::vector<int>& pids,
                const std::vector<Slowed>& slowed) {
   constexpr double kStep = 0.001;
   double left = static_cast<double>(iterations);
-  double at = 0;
-  for (; left > 0; at += kStep) {
+  uint64_t steps = 0;
+  for (; left > 0; ++steps) {
+    const double at = static_cast<double>(steps) * kStep;
     for (const int pid : pids) left -= kStep * speed_at(speed, slowed, pid, at);
   }
-  return at;
+  return static_cast<double>(steps) * kStep;
 }
 
 struct Trouble {

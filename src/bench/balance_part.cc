@@ -1,6 +1,8 @@
 #include "bench/balance_part.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -16,13 +18,31 @@ namespace {
 constexpr int kChannel = 3;
 constexpr double kSliceS = 0.01;
 
+constexpr size_t kLineMax = 200;
+
+// All of `text` is numbers with `between` between them.
+template <typename... Number>
+bool read_numbers(std::string_view text, char between, Number&... numbers) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  size_t left = sizeof...(numbers);
+  const auto read = [&](auto& number) {
+    const auto [after, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return false;
+    if (--left == 0) return after == end;
+    at = after + 1;
+    return after != end && *after == between;
+  };
+  return (read(numbers) && ...);
+}
+
 // The worker's id ends with its process id.
 int worker_pid() {
   const char* id = std::getenv("DUNLIN_WORKER");
   if (id == nullptr) return 0;
   const std::string_view text(id);
-  const size_t dash = text.rfind('-');
-  return std::atoi(id + (dash == std::string_view::npos ? 0 : dash + 1));
+  int pid = 0;
+  return read_numbers(text.substr(text.rfind('-') + 1), ' ', pid) ? pid : 0;
 }
 
 class Throttle {
@@ -70,14 +90,14 @@ std::string to_text(const std::vector<Slowed>& slowed) {
 Result<std::vector<Slowed>> parse_slowed(const std::string& text) {
   std::vector<Slowed> slowed;
   for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
     Slowed one;
-    int length = 0;
-    if (std::sscanf(text.c_str() + at, "%d:%lf:%lf%n", &one.pid, &one.factor, &one.from_s,
-                    &length) != 3) {
+    if (!read_numbers(std::string_view(text).substr(at, comma - at), ':', one.pid, one.factor,
+                      one.from_s)) {
       return Error{Code::invalid, fmt::format("{} is not PID:FACTOR:FROM,...", text)};
     }
     slowed.push_back(one);
-    at += static_cast<size_t>(length) + 1;
+    at = comma + 1;
   }
   return slowed;
 }
@@ -98,10 +118,15 @@ Result<int> run(const PartOptions& options) {
   }
   std::FILE* const channel = fdopen(kChannel, "r+");
   if (channel == nullptr) return Error{Code::invalid, "it is for `dunlin bench balance` alone"};
-  uint64_t first = 0;
-  uint64_t count = 0;
+  std::array<char, kLineMax> line = {};
+  constexpr std::string_view kDo = "do ";
   while (dprintf(kChannel, "next\n") > 0 &&
-         std::fscanf(channel, " do %lu %lu", &first, &count) == 2) {
+         std::fgets(line.data(), static_cast<int>(line.size()), channel) != nullptr) {
+    std::string_view text(line.data());
+    text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+    uint64_t first = 0;
+    uint64_t count = 0;
+    if (!text.starts_with(kDo) || !read_numbers(text.substr(kDo.size()), ' ', first, count)) break;
     throttle.work(count);
   }
   std::fclose(channel);

@@ -77,8 +77,9 @@ Result<int> run(const InfraVerb&, const StoreTarget& target) {
     const double seconds =
         std::chrono::duration<double>(std::max(now - one.seen, Millis(0))).count();
     lines += target.json ? json_line(tascaas::infra_json(status)) : one.id + "\n";
-    columns.add({status.tenant, one.id, std::string(status.state()), std::to_string(one.slots),
-                 std::to_string(one.max_slots), std::to_string(status.advised()), ago(seconds)});
+    columns.add({status.tenant.empty() ? "-" : status.tenant, one.id, std::string(status.state()),
+                 std::to_string(one.slots), std::to_string(one.max_slots),
+                 std::to_string(status.advised()), ago(seconds)});
   }
   TRY(print(target.form() == Form::plain ? columns.text() : lines));
   return kExitDone;

@@ -13,7 +13,10 @@ namespace dunlin {
 
 struct WorkerVerb {
   StoreTarget target = {};
-  uint32_t slots = 0;  // 0: as many as there are cores.
+  uint32_t slots = 0;               // 0: as many as there are cores.
+  std::string infrastructure = {};  // Empty: the slots stay as they are.
+  uint32_t max_slots = 0;           // 0: the slots, or the cores.
+  std::string scale_time = "5m";
   std::vector<std::string> tags = {};
   std::string mem = {};
   uint32_t gpus = 0;

@@ -5,7 +5,7 @@
 
 #include "base/digest.h"
 #include "base/names.h"
-#include "model/rows.h"
+#include "tascaas/change_dispatch.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
@@ -17,52 +17,22 @@ constexpr size_t kIdMax = 64;
 
 Error unknown() { return {Code::not_found, "there is no such infrastructure"}; }
 
-Result<balance::Dispatch> from_row(const Stored<Dispatch>& row, WallTime now) {
-  if (row.version != 0) return dispatch_of(row.record);
-  balance::Dispatch fresh;
-  fresh.resumed = now;
-  return fresh;
-}
-
-// Who is in the list no more is nobody's.
-Result<void> forget_gone(Table& table, const std::vector<balance::Infrastructure>& before,
-                         balance::Dispatch& after) {
-  for (const balance::Infrastructure& one : before) {
-    if (after.find(one.id) != nullptr) continue;
-    TRY(table.erase(kTable, node_row(one.id), kAnyVersion));
-  }
-  return {};
-}
-
-// Reads the row, goes on in time, changes and writes it, until nobody else was quicker. `change`
-// may fail: then only the time has gone on.
+// Of a tenant: what waits is in its queue.
 template <typename Change>
 auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Change& change)
     -> decltype(change(std::declval<balance::Dispatch&>())) {
-  const uint64_t queued = TRY(store.queue().depth(queue_of(tenant.name()))).ready;
-  const std::string key = dispatch_row(tenant.name());
-  for (int tries = 0; tries < kTries; ++tries) {
-    const auto row = TRY(read_record<Dispatch>(store.table(), kTable, key));
-    balance::Dispatch dispatch = TRY(from_row(row, now));
-    const std::vector<balance::Infrastructure> before = dispatch.infrastructures;
-    balance::advance(dispatch, queued, Millis(tenant.scale_ms()), now);
-    auto changed = change(dispatch);
-    const std::string value = record_of(dispatch).SerializeAsString();
-    if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
-    const auto put = store.table().put(kTable, {key, value, row.version});
-    if (put.ok()) {
-      TRY(forget_gone(store.table(), before, dispatch));
-      return changed;
-    }
-    if (put.error().code != Code::conflict) return put.error();
-  }
-  return Error{Code::unavailable, "the infrastructures change all the time: try again"};
+  const auto queued = [&]() -> Result<uint64_t> {
+    return TRY(store.queue().depth(queue_of(tenant.name()))).ready;
+  };
+  return change_dispatch(store.table(), tenant.name(), Millis(tenant.scale_ms()), now, queued,
+                         change);
 }
 
 }  // namespace
 
 balance::Dispatch dispatch_of(const Dispatch& record) {
   balance::Dispatch dispatch;
+  dispatch.scale_time = Millis(record.scale_ms());
   dispatch.resumed = from_ms(record.resumed_ms());
   dispatch.scaling = record.scaling();
   dispatch.dispatched = record.dispatched();
@@ -76,6 +46,7 @@ balance::Dispatch dispatch_of(const Dispatch& record) {
 
 Dispatch record_of(const balance::Dispatch& dispatch) {
   Dispatch record;
+  record.set_scale_ms(dispatch.scale_time.count());
   record.set_resumed_ms(to_ms(dispatch.resumed));
   record.set_scaling(dispatch.scaling);
   record.set_dispatched(dispatch.dispatched);
@@ -91,7 +62,7 @@ Dispatch record_of(const balance::Dispatch& dispatch) {
 }
 
 Result<balance::Dispatch> read_dispatch(Table& table, const std::string& tenant, WallTime now) {
-  return from_row(TRY(read_record<Dispatch>(table, kTable, dispatch_row(tenant))), now);
+  return dispatch_in(TRY(read_record<Dispatch>(table, kTable, dispatch_row(tenant))), now);
 }
 
 Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, uint64_t slots,

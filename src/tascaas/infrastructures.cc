@@ -4,6 +4,7 @@
 
 #include "model/json.h"
 #include "tascaas/dispatcher.h"
+#include "tascaas/followers.h"
 #include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
@@ -13,12 +14,14 @@ uint64_t InfraStatus::advised() const {
 }
 
 Result<std::vector<InfraStatus>> list_infrastructures(Table& table, WallTime now) {
+  std::vector<std::string> tenants = {std::string(kOwnTasks)};
+  for (const Tenant& tenant : TRY(list_tenants(table))) tenants.push_back(tenant.name());
   std::vector<InfraStatus> all;
-  for (const Tenant& tenant : TRY(list_tenants(table))) {
-    const auto dispatch = TRY(read_dispatch(table, tenant.name(), now));
+  for (const std::string& tenant : tenants) {
+    const auto dispatch = TRY(read_dispatch(table, tenant, now));
     for (const balance::Infrastructure& one : dispatch.infrastructures) {
-      const bool live = balance::is_live(one, Millis(tenant.scale_ms()), now);
-      all.push_back({tenant.name(), one, live, dispatch.required});
+      const bool live = balance::is_live(one, dispatch.scale_time, now);
+      all.push_back({tenant, one, live, dispatch.required});
     }
   }
   return all;

@@ -15,7 +15,7 @@
 namespace dunlin::tascaas {
 
 struct InfraStatus {
-  std::string tenant;
+  std::string tenant;  // Empty: it is a worker that runs Dunlin's own tasks.
   balance::Infrastructure infrastructure;
   bool live = false;
   double required = -1;  // Of all slots that the tenant could have, a part; -1: no advice yet.

@@ -3,7 +3,7 @@
 //   tenant/NAME            Tenant
 //   secret/HASH            the name of the tenant
 //   node/ID                the name of the tenant whose infrastructure that is
-//   dispatch/NAME          Dispatch, with the infrastructures
+//   dispatch/NAME          Dispatch, with the infrastructures; without a name: Dunlin's own workers
 //   job/ID                 Job
 //   active/NAME/ID         a job that has not ended
 //   intake/NAME/ID         Intake of the job file that the job came from, or would have

@@ -58,14 +58,22 @@ Agent::~Agent() {
 
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
   SlotOptions slots = std::move(options.slots);
+  const uint32_t used = options.worker.slots;
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
   slots.turns = &agent->turns_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
+  agent->slots_->limit(used);
   watch(agent->epoll_, agent->slots_->descriptor());
   watch(agent->others_, agent->sent_.descriptor());
   agent->mind_.begin(now());
   agent->carry_out();
   return agent;
+}
+
+void Agent::set_slots(uint32_t slots) {
+  slots_->limit(slots);
+  mind_.set_slots(slots, now());
+  carry_out();
 }
 
 void Agent::turn(Instant until, int also) {

@@ -18,8 +18,8 @@ namespace dunlin {
 
 struct AgentOptions {
   WorkerOptions worker = {};
-  SlotOptions slots = {};
-  Connect connect = {};  // For blobs and ledgers; called when the first one is needed.
+  SlotOptions slots = {};  // As many as there may ever be; worker.slots of them are used at first.
+  Connect connect = {};    // For blobs and ledgers; called when the first one is needed.
 };
 
 class Agent {
@@ -41,6 +41,8 @@ class Agent {
     mind_.drain(now());
   }
   void stop() { mind_.stop(now()); }
+  // REQUIRES: 0 < slots <= AgentOptions::slots.slots
+  void set_slots(uint32_t slots);
   WorkerMind& mind() { return mind_; }
 
   // Outcomes that became durable since the last call (with WorkerOptions::queue).

@@ -40,7 +40,10 @@ void Slot::work() {
 bool Slot::wait_for_work() {
   std::unique_lock lock(exchange_.mutex);
   ++exchange_.idle;
-  exchange_.work.wait(lock, [this] { return exchange_.stopping || !exchange_.waiting.empty(); });
+  exchange_.work.wait(lock, [this] {
+    if (exchange_.stopping) return true;
+    return !exchange_.waiting.empty() && exchange_.working() < exchange_.limit;
+  });
   --exchange_.idle;
   return !exchange_.stopping;
 }
@@ -55,7 +58,7 @@ bool Slot::trade() {
   const bool first = exchange_.endings.empty() && !done_.empty();
   std::move(done_.begin(), done_.end(), std::back_inserter(exchange_.endings));
   done_.clear();
-  if (mine_.empty()) {
+  if (mine_.empty() && exchange_.working() <= exchange_.limit) {
     const size_t count = std::min(exchange_.grab, exchange_.waiting.size());
     const auto last = exchange_.waiting.begin() + static_cast<ptrdiff_t>(count);
     std::move(exchange_.waiting.begin(), last, std::back_inserter(mine_));

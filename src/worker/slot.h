@@ -29,10 +29,14 @@ struct Exchange {
   std::deque<Assignment> waiting = {};
   std::vector<Ending> endings = {};
   size_t grab = 1;
-  size_t idle = 0;  // Slots that wait for work.
+  size_t slots = 0;
+  size_t limit = 0;  // So many of them may work.
+  size_t idle = 0;   // Those that wait for work.
   bool stopping = false;
   int event = -1;
   std::atomic<size_t> inside = 0;  // Assignments in slots.
+
+  size_t working() const { return slots - idle; }
 };
 
 class Slot {

@@ -69,7 +69,9 @@ class SignalsBlocked {
 class ThreadedSlots final : public Slots {
  public:
   explicit ThreadedSlots(SlotOptions options)
-      : options_(std::move(options)), around_(Surroundings::ours()) {}
+      : options_(std::move(options)), around_(Surroundings::ours()) {
+    exchange_.slots = exchange_.limit = options_.slots;
+  }
   ~ThreadedSlots() override;
 
   Result<void> start();
@@ -77,6 +79,7 @@ class ThreadedSlots final : public Slots {
   std::vector<Ending> take() override;
   int descriptor() const override { return exchange_.event; }
   void drop(const std::vector<uint64_t>& tickets) override;
+  void limit(size_t slots) override;
   size_t running() const override { return exchange_.inside; }
 
  private:
@@ -173,6 +176,12 @@ void ThreadedSlots::drop(const std::vector<uint64_t>& tickets) {
     remove_spools(ending);
     return true;
   });
+}
+
+void ThreadedSlots::limit(size_t slots) {
+  const std::lock_guard lock(exchange_.mutex);
+  exchange_.limit = slots;
+  exchange_.work.notify_all();
 }
 
 }  // namespace

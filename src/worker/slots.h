@@ -74,6 +74,9 @@ class Slots {
   // SIGKILL, with their whole process group and session. No ending will come for any of them.
   virtual void drop(const std::vector<uint64_t>& tickets) = 0;
 
+  // Only so many work from now on; what runs in the others is finished. All, if never called.
+  virtual void limit(size_t slots) = 0;
+
   virtual size_t running() const = 0;  // Tasks that are in a slot now.
 };
 

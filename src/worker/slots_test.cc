@@ -228,6 +228,45 @@ TEST(Slots, SlotsRunSideBySide) {
   EXPECT_EQ(slots.take(3).size(), 3U);
 }
 
+TEST(Slots, NoMoreThanTheLimitWorkAndThoseThatAreTooManyFinish) {
+  std::atomic<int> inside = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> meeting = 0;
+  SlotOptions options = {.slots = 4};
+  options.functions["count"] = [&](std::string_view) -> Result<std::string> {
+    const int now = ++inside;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    --inside;
+    return std::string();
+  };
+  options.functions["meet"] = [&meeting](std::string_view) -> Result<std::string> {
+    ++meeting;
+    meeting.notify_all();
+    for (int seen = meeting; seen < 4; seen = meeting) meeting.wait(seen);
+    return std::string();
+  };
+  TestSlots slots(std::move(options));
+  slots->limit(1);
+  for (int i = 0; i < 200; ++i) slots.start(slots.function("count"));
+  EXPECT_EQ(slots.take(200).size(), 200U);
+  EXPECT_EQ(most, 1);
+  // All four meet, although there may be only two of them before the last one comes.
+  slots->limit(4);
+  for (int i = 0; i < 3; ++i) slots.start(slots.function("meet"));
+  for (int seen = meeting; seen < 3; seen = meeting) meeting.wait(seen);
+  slots->limit(2);
+  slots->limit(4);
+  slots.start(slots.function("meet"));
+  EXPECT_EQ(slots.take(4).size(), 4U);
+  most = 0;
+  slots->limit(2);
+  for (int i = 0; i < 200; ++i) slots.start(slots.function("count"));
+  EXPECT_EQ(slots.take(200).size(), 200U);
+  EXPECT_LE(most, 2);
+}
+
 TEST(Slots, AFolderThatCannotBeMadeIsInvalid) {
   const Result<std::unique_ptr<Slots>> slots = Slots::start({.folder = "/dev/null/worker"});
   ASSERT_FALSE(slots.ok());

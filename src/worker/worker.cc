@@ -17,7 +17,7 @@ constexpr Millis kRetryMax = std::chrono::seconds(5);
 }  // namespace
 
 WorkerMind::WorkerMind(WorkerOptions options)
-    : options_(std::move(options)), random_(options_.seed) {
+    : options_(std::move(options)), slots_(options_.slots), random_(options_.seed) {
   for (uint32_t gpu = 0; gpu < options_.gpus; ++gpu) gpus_free_.insert(gpu);
 }
 
@@ -74,6 +74,13 @@ void WorkerMind::later(Millis delay, std::function<void()> what) {
   timers_.emplace(now_.at + delay, std::move(what));
 }
 
+void WorkerMind::set_slots(uint32_t slots, Now now) {
+  CHECK(slots > 0);
+  now_ = now;
+  slots_ = slots;
+  think();
+}
+
 void WorkerMind::commit(std::vector<Write>&& writes, Then then) {
   ask(Commit{random_.next() | 1U, std::move(writes)}, std::move(then));
 }
@@ -112,7 +119,7 @@ void WorkerMind::beat() {
   info.set_id(options_.id);
   info.set_host(options_.host);
   info.set_pid(options_.pid);
-  info.set_slots(options_.slots);
+  info.set_slots(slots_);
   info.set_busy(static_cast<uint32_t>(busy()));
   for (const std::string& tag : options_.tags) info.add_tags(tag);
   for (const std::string& name : options_.functions) info.add_functions(name);
@@ -122,7 +129,7 @@ void WorkerMind::beat() {
   info.set_seen_ms(now_.wall_us / 1000);
   info.set_done(done_);
   info.set_failed(failed_);
-  info.set_load(static_cast<double>(info.busy()) / options_.slots);
+  info.set_load(static_cast<double>(info.busy()) / slots_);
   info.set_draining(stopping());
   commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
          [this](Answer&&) { later(kBeatEvery, [this] { beat(); }); });

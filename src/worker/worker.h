@@ -87,6 +87,9 @@ class WorkerMind {
 
   void drain(Now now);  // Takes no more, gives back what has not started, finishes the rest.
   void stop(Now now);   // Gives back everything at once.
+  // From now on it has so many. What runs in others is finished; a task that needs more than there
+  // are now runs alone. REQUIRES: slots > 0
+  void set_slots(uint32_t slots, Now now);
   // No more tasks of any job are started (dunlin run --halt soon); those that run are finished.
   void start_no_more() { no_more_ = true; }
 
@@ -100,9 +103,9 @@ class WorkerMind {
 
   std::string describe() const;  // For people who look for a fault.
   // More tasks wait in front of the slots than run in them.
-  bool has_enough_started() const { return running_.size() > size_t{2} * options_.slots; }
+  bool has_enough_started() const { return running_.size() > size_t{2} * slots_; }
   size_t holds() const { return held_.size(); }
-  size_t busy() const { return std::min<size_t>(running_.size(), options_.slots); }
+  size_t busy() const { return std::min<size_t>(running_.size(), slots_); }
   uint64_t done() const { return done_; }
   uint64_t failed() const { return failed_; }
 
@@ -328,6 +331,7 @@ class WorkerMind {
   Held* find(const Lease& lease);
 
   const WorkerOptions options_;
+  uint32_t slots_;
   Random random_;
   Now now_;
   Effects effects_;

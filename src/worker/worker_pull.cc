@@ -53,12 +53,12 @@ double WorkerMind::hungry_us() const { return std::max(kHungryUs, kHungryAheads 
 // How many tasks are worth holding: those that run, and so many more that no slot ever waits for
 // the store. Long tasks are taken one by one.
 uint64_t WorkerMind::target() const {
-  if (mean_us_ == 0) return uint64_t{options_.slots} * 4;
-  if (mean_us_ > kLongUs) return options_.slots;
+  if (mean_us_ == 0) return uint64_t{slots_} * 4;
+  if (mean_us_ > kLongUs) return slots_;
   const double ahead = std::ceil(ahead_us() / std::max(mean_us_, 1.0));
   return std::min<uint64_t>(
-      static_cast<uint64_t>(options_.slots * (1 + std::min(ahead, double{kShareMax}))),
-      std::max<uint64_t>(kShareMax, 2 * options_.slots));
+      static_cast<uint64_t>(slots_ * (1 + std::min(ahead, double{kShareMax}))),
+      std::max<uint64_t>(kShareMax, 2 * slots_));
 }
 
 void WorkerMind::scan_routes(std::string after) {
@@ -89,7 +89,7 @@ void WorkerMind::scan_routes(std::string after) {
 // Who has something to do need not look often. Who has not may have just finished it.
 void WorkerMind::plan_scan() {
   later(std::max(kScanIdle, options_.pace * kAheadPaces), [this] {
-    const bool busy = running_.size() + unstarted_ >= options_.slots;
+    const bool busy = running_.size() + unstarted_ >= slots_;
     if (busy && now_.at - scanned_at_ < kScanBusy) return plan_scan();
     scan_routes("");
   });
@@ -102,7 +102,7 @@ void WorkerMind::add_route(const Row& row) {
 }
 
 bool WorkerMind::satisfies(const model::Requirements& needs) const {
-  if (std::max(needs.cpus(), 1U) > options_.slots || needs.gpus() > options_.gpus) return false;
+  if (std::max(needs.cpus(), 1U) > slots_ || needs.gpus() > options_.gpus) return false;
   if (needs.mem_bytes() > options_.mem_bytes) return false;
   return std::ranges::all_of(
       needs.tags(), [this](const std::string& tag) { return options_.tags.contains(tag); });
@@ -117,7 +117,7 @@ void WorkerMind::pull() {
   if (stopping() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
   const uint64_t have = running_.size() + unstarted_;
   const uint64_t want = target();
-  if (have >= options_.slots && have > want / 2) return;
+  if (have >= slots_ && have > want / 2) return;
   if (routes_.size() == 1) {
     // Who is alone knows when there is something new: no pull needs to wait.
     if (pulling_.empty() && !(is_alone() && nothing_there_)) {
@@ -352,7 +352,7 @@ void WorkerMind::begin_reserve(Held& held, const Row& ledger, const Rows& pages)
   }
   // Others look, too, and at once.
   const uint64_t busy = running_.size() + claiming_ + unstarted_;
-  const uint64_t free = options_.slots - std::min<uint64_t>(busy, options_.slots);
+  const uint64_t free = slots_ - std::min<uint64_t>(busy, slots_);
   const uint64_t rest = held.first + std::min(needed.value(), std::max<uint64_t>(free, 1));
   if (rest < held.last) {
     unstarted_ += held.last - held.next;
@@ -374,8 +374,8 @@ uint64_t WorkerMind::share_of(const Held& held) const {
   const uint64_t guided = holders == 1 ? size : size / (2 * holders);
   // What is done sooner than the store answers is not worth a message of its own: the rest of the
   // range would go from worker to worker, one round trip for each piece.
-  const uint64_t least = std::max<uint64_t>(options_.slots, target() / kLeastPart);
-  return std::min({std::max<uint64_t>(want, options_.slots), std::max(guided, least), kShareMax});
+  const uint64_t least = std::max<uint64_t>(slots_, target() / kLeastPart);
+  return std::min({std::max<uint64_t>(want, slots_), std::max(guided, least), kShareMax});
 }
 
 // Gives the tasks from `last` on to whoever pulls them next. REQUIRES: none of them was started.
@@ -440,7 +440,7 @@ void WorkerMind::share_with_hungry() {
     if (held == nullptr || depth->ready > 0 || held->splitting || stopping()) return;
     if (is_alone()) return;
     const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
-    if (mean_us_ == 0 || time_us / options_.slots < hungry_us()) return;
+    if (mean_us_ == 0 || time_us / slots_ < hungry_us()) return;
     if (held->last - held->next < least || in_doubt(*held)) return;
     shorten(*held, held->next + (held->last - held->next) / 2);
   });

@@ -147,7 +147,7 @@ void WorkerMind::start() {
   const auto most_of = [this](double pace) {
     const bool wait = pace > 0 && pace <= kShortUs;
     const double ahead = wait ? std::clamp(kBufferUs / pace, 1.0, double{kBufferMax}) : 0;
-    return options_.slots * (1 + static_cast<uint64_t>(ahead));
+    return slots_ * (1 + static_cast<uint64_t>(ahead));
   };
   const uint64_t most = most_of(std::max(mean_us_, 1.0));
   std::vector<Held*> order;
@@ -186,9 +186,11 @@ bool WorkerMind::fits(const Held& held) const {
   const model::Requirements& needs = held.plan->spec.requires_();
   if (is_doubtful(held) && doubtful_ + claiming_ > 0) return false;
   if (is_heavy(needs) && claiming_ > 0) return false;
-  if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < options_.slots;
-  return cpus_used_ + std::max(needs.cpus(), 1U) <= options_.slots &&
-         mem_used_ + needs.mem_bytes() <= options_.mem_bytes && needs.gpus() <= gpus_free_.size();
+  if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < slots_;
+  // One that needs more than there are was taken when there were more.
+  const uint32_t cpus = std::min(std::max(needs.cpus(), 1U), slots_);
+  return cpus_used_ + cpus <= slots_ && mem_used_ + needs.mem_bytes() <= options_.mem_bytes &&
+         needs.gpus() <= gpus_free_.size();
 }
 
 void WorkerMind::start_from(Held& held, size_t max) {
@@ -614,7 +616,7 @@ void WorkerMind::measure(Plan& plan, const model::Outcome& outcome) {
 
 // If no slot has taken anything for a while, tasks take that long at least.
 void WorkerMind::measure_running() {
-  if (running_.size() < options_.slots) return;
+  if (running_.size() < slots_) return;
   Instant last = running_.begin()->second.since;
   for (const auto& [ticket, running] : running_) last = std::max(last, running.since);
   const std::chrono::duration<double, std::micro> since = now_.at - last;

@@ -1,0 +1,51 @@
+// Asks the store, now and then, how many slots this worker should have, and says that it is there:
+// what `dunlin worker --infrastructure` follows. In a thread of its own, because the store may
+// block; the owner calls from one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "backends/desk.h"
+#include "base/env.h"
+#include "base/lane.h"
+#include "tascaas/followers.h"
+
+namespace dunlin {
+
+class SlotAdvisor {
+ public:
+  SlotAdvisor(Connect connect, tascaas::Follower who)
+      : connect_(std::move(connect)), who_(std::move(who)) {}
+
+  // When to ask: at once, and again some time after the answer has come, which makes descriptor()
+  // readable.
+  Instant due() const { return due_; }
+  int descriptor() const { return answers_.descriptor(); }
+
+  // The worker has begun so many tasks in its life.
+  void ask(uint64_t begun);
+  // How many slots it should have from now on, if there is an answer.
+  std::optional<uint32_t> take(Instant now);
+  // It leaves. Tried once; who does not say so is forgotten in time. REQUIRES: the last call.
+  void leave();
+
+ private:
+  struct Answer {
+    Result<double> advice;
+    uint64_t begun = 0;
+  };
+
+  Result<Store*> store();
+  Result<double> follow(const tascaas::Follower& who, uint64_t begun);
+
+  const Connect connect_;
+  tascaas::Follower who_;
+  uint64_t told_ = 0;  // Begun tasks of which the store knows.
+  Instant due_;
+  std::unique_ptr<CallStore> store_;  // Of the lane.
+  Box<Answer> answers_;
+  std::unique_ptr<Lane> lane_ = std::make_unique<Lane>();
+};
+
+}  // namespace dunlin
