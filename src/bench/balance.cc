@@ -9,116 +9,20 @@
 #include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "bench/balance_deadlines.h"
+#include "bench/balance_job.h"
 #include "bench/balance_part.h"
 #include "bench/fleet.h"
 #include "bench/verbs.h"
-#include "model/keys.h"
-#include "model/ledgers.h"
-#include "model/rows.h"
-#include "model/submit.h"
 #include "net/socket.h"
 
 namespace dunlin::bench {
 namespace {
 
-constexpr Millis kLookEvery = Millis(100);
-constexpr Millis kSpan = Millis(250);
 constexpr Millis kHold = Millis(1500);
 constexpr double kSlowFactor = 0.2;
 constexpr size_t kWindow = 8;        // Looks over which a speed is the mean.
 constexpr double kGiveUpTimes = 20;  // The ideal.
-
-struct Sample {
-  double at_s = 0;
-  std::vector<uint64_t> done;  // By partition.
-};
-
-struct Ran {
-  double seconds = 0;
-  uint64_t done = 0;
-  size_t partitions = 0;
-  std::vector<Sample> samples;
-};
-
-struct Shape {
-  uint64_t iterations = 0;
-  uint32_t partitions = 1;
-  uint32_t most = 1;
-  bool balanced = true;
-  double finish_in_s = 0;  // 0: whenever.
-};
-
-model::Spec spec_of(const Shape& shape, const PartOptions& part) {
-  model::Spec spec;
-  spec.set_owner("bench");
-  spec.set_created_us(part.begin_ms * 1000);
-  spec.set_priority(kPriorityDefault);
-  spec.set_tasks(shape.most);
-  spec.mutable_inputs()->set_single(true);
-  spec.set_retries(3);
-  const uint64_t share = shape.balanced ? 0 : shape.iterations / shape.most;
-  for (const std::string& word :
-       {own_program(), std::string("bench"), std::string("part"), std::string("--speed"),
-        fmt::format("{}", part.speed), std::string("--begin"), std::to_string(part.begin_ms),
-        std::string("--share"), std::to_string(share), std::string("--slowed"),
-        part.slowed.empty() ? std::string("0:1:0") : part.slowed}) {
-    spec.mutable_command()->add_argv(word);
-  }
-  if (!shape.balanced) return spec;
-  spec.mutable_iterations()->set_total(shape.iterations);
-  spec.mutable_iterations()->set_partitions(shape.partitions);
-  spec.mutable_iterations()->set_span_ms(static_cast<uint64_t>(kSpan.count()));
-  if (shape.finish_in_s > 0) {
-    spec.set_finish_by_ms(part.begin_ms + static_cast<int64_t>(shape.finish_in_s * 1000));
-  }
-  return spec;
-}
-
-// One job, and what is seen of it from outside.
-class Watched {
- public:
-  Watched(Store& store, const model::Spec& spec) : store_(store), spec_(spec) {}
-
-  Result<void> begin() {
-    Random random(random_seed());
-    id_ = make_job_id(random, posix_clock().wall());
-    TRY(submit(store_, spec_, {.id = id_}));
-    return {};
-  }
-
-  // True when it has ended.
-  Result<bool> look() {
-    const WallTime now = posix_clock().wall();
-    if (spec_.has_iterations()) {
-      const LedgerNow ledger = TRY(read_ledger(store_.table(), iterative_job(id_, spec_), now));
-      Sample sample{.at_s = seconds_of(to_us(now)), .done = {}};
-      ran_.done = ledger.ledger.task.done();
-      ran_.partitions = 0;
-      for (const balance::Partition& one : ledger.ledger.task.partitions) {
-        sample.done.push_back(one.done);
-        ran_.partitions += one.done > 0 ? 1 : 0;
-      }
-      ran_.samples.push_back(std::move(sample));
-    }
-    const auto end = TRY(read_record<model::End>(store_.table(), kEnds, id_));
-    if (end.version == 0) return false;
-    if (end.record.failed() > 0) {
-      return Error{Code::invalid, fmt::format("{} partitions failed", end.record.failed())};
-    }
-    ran_.seconds = seconds_of(end.record.ended_us());
-    return true;
-  }
-
-  const Ran& ran() const { return ran_; }
-
- private:
-  double seconds_of(int64_t us) const { return static_cast<double>(us - spec_.created_us()) / 1e6; }
-
-  Store& store_;
-  const model::Spec spec_;
-  std::string id_;
-  Ran ran_;
-};
 
 // How long it takes if nobody ever waits: those that survive do everything.
 double ideal_s(uint64_t iterations, double speed, const std::vector<int>& pids,
@@ -200,63 +104,6 @@ Result<Row> compare(const BalanceVerb& verb, const std::string& workers, const T
   return Row{workers, ideal, std::move(balanced), fixed};
 }
 
-// The paper's five kinds of jobs at once, each of one size, on three kinds of machines.
-struct Class {
-  double limit_s = 0;
-  Ran ran;
-};
-
-Result<std::vector<Class>> run_deadlines(const BalanceVerb& verb) {
-  constexpr double kLimits[] = {3600, 2700, 2100, 1500, 900};  // Seconds, in the paper.
-  const double scale = verb.seconds * 4 / kLimits[0];
-  say_now(verb.output, "deadlines");
-  Fleet::Options options;
-  options.folder = verb.output.folder;
-  options.each.clients = 0;
-  options.each.slots = 16;
-  Fleet fast = TRY(Fleet::start(options));
-  options.at = fast.hub().url();
-  options.token_file = fast.hub().token_file();
-  options.each.slots = 8;
-  Fleet middle = TRY(Fleet::start(options));
-  options.each.slots = 4;
-  Fleet slow = TRY(Fleet::start(options));
-  const std::vector<Slowed> slowed = {{middle.pids()[0], 0.8, 0}, {slow.pids()[0], 0.6, 0}};
-  const auto store = TRY(open_store(options.at, {.token_file = options.token_file}));
-  const PartOptions part{.speed = verb.speed,
-                         .begin_ms = posix_clock().wall().time_since_epoch().count(),
-                         .share = 0,
-                         .slowed = to_text(slowed)};
-  // At full power, one fast slot is just in time for the first class.
-  const auto iterations = static_cast<uint64_t>(verb.speed * kLimits[0] * scale * 0.9);
-  std::vector<Watched> jobs;
-  std::vector<Class> classes;
-  for (const double limit : kLimits) {
-    classes.push_back({.limit_s = limit * scale, .ran = {}});
-    const Shape shape{.iterations = iterations,
-                      .partitions = 1,
-                      .most = 16,
-                      .balanced = true,
-                      .finish_in_s = limit * scale};
-    jobs.emplace_back(*store, spec_of(shape, part));
-  }
-  for (Watched& job : jobs) TRY(job.begin());
-  std::vector<bool> ended(jobs.size(), false);
-  const Instant give_up = posix_clock().now() + Millis(static_cast<int64_t>(verb.seconds * 60'000));
-  while (std::ranges::find(ended, false) != ended.end()) {
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      if (!ended[i]) ended[i] = TRY(jobs[i].look());
-    }
-    if (posix_clock().now() > give_up) return Error{Code::unavailable, "the jobs do not end"};
-    wait_until(posix_clock().now() + kLookEvery, posix_clock());
-  }
-  for (size_t i = 0; i < jobs.size(); ++i) classes[i].ran = jobs[i].ran();
-  TRY(slow.stop());
-  TRY(middle.stop());
-  TRY(fast.stop());
-  return classes;
-}
-
 Report make_report(const BalanceVerb& verb, const std::vector<Row>& rows,
                    const std::vector<Class>& classes) {
   Report report("balance");
@@ -286,7 +133,7 @@ Report make_report(const BalanceVerb& verb, const std::vector<Row>& rows,
   if (!classes.empty()) {
     report.note(
         fmt::format("{} of {} deadlines were met: the paper's five classes, scaled, at once "
-                    "on 16 slots, 8 of 0.8 and 4 of 0.6 of the speed.",
+                    "on up to 16 slots, 8 of 0.8 and 4 of 0.6 of the speed.",
                     met, classes.size()));
   }
   report.note("The paper: up to 45 % shorter than a static split.");
@@ -294,7 +141,7 @@ Report make_report(const BalanceVerb& verb, const std::vector<Row>& rows,
 }
 
 // The speed of each partition over time, of the last run.
-Plot make_plot(const Ran& ran) {
+Plot plot_speeds(const Ran& ran) {
   Plot plot{.title = "Speed of each partition",
             .x = {"seconds"},
             .y = {"iterations a second"},
@@ -323,9 +170,13 @@ Result<int> run(const BalanceVerb& verb) {
   rows.push_back(TRY(compare(verb, "equal workers", {})));
   rows.push_back(TRY(compare(verb, "3 of 8 slowed 5x", {.slow = true})));
   rows.push_back(TRY(compare(verb, "3 of 8 slowed 5x, 1 killed", {.slow = true, .kill = true})));
-  std::vector<Class> classes;
-  if (!verb.no_deadlines) classes = TRY(run_deadlines(verb));
-  return deliver(verb.output, make_report(verb, rows, classes), make_plot(rows.back().balanced));
+  std::vector<Plot> plots = {plot_speeds(rows.back().balanced)};
+  Deadlines deadlines;
+  if (!verb.no_deadlines) {
+    deadlines = TRY(run_deadlines(verb));
+    plots.push_back(plot_deadlines(deadlines));
+  }
+  return deliver(verb.output, make_report(verb, rows, deadlines.classes), plots);
 }
 
 }  // namespace dunlin::bench

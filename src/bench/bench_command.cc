@@ -141,6 +141,8 @@ void add_instance(CLI::App& bench, InstanceOptions& options, int& exit_code) {
   command.add_option("--folder", options.folder)->required();
   command.add_option("--clients", options.clients);
   command.add_option("--slots", options.slots);
+  command.add_option("--max-slots", options.max_slots);
+  command.add_option("--scale-ms", options.scale_ms);
   command.add_option("--hold-ms", options.hold_ms);
   command.add_option("--tasks", options.work.tasks);
   command.add_option("--batch", options.work.batch);

@@ -61,7 +61,7 @@ Result<int> run(const ConsistencyVerb& verb) {
     }
     plot.lines.push_back(std::move(line));
   }
-  return deliver(verb.output, report, plot);
+  return deliver(verb.output, report, {plot});
 }
 
 }  // namespace dunlin::bench

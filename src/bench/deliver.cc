@@ -17,10 +17,10 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<int> deliver(const Output& output, const Report& report, const Plot& plot) {
+Result<int> deliver(const Output& output, const Report& report, const std::vector<Plot>& plots) {
   TRY(print(output.json ? report.json() : report.plain()));
   TRY(write_file(output.csv, report.csv()));
-  TRY(write_file(output.plot, to_svg(plot)));
+  TRY(write_file(output.plot, to_svg(plots)));
   return kExitDone;
 }
 

@@ -95,7 +95,7 @@ Result<int> run(const EfficiencyVerb& verb) {
   if (!verb.mixed) {
     plot.lines.push_back({.name = "FlexQueue (paper)", .points = kFlexQueue, .dashed = true});
   }
-  return deliver(verb.output, report, plot);
+  return deliver(verb.output, report, {plot});
 }
 
 }  // namespace dunlin::bench

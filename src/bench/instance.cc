@@ -125,7 +125,9 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.worker.hold = Millis(options.hold_ms);
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
-  agent.slots.slots = options.slots;
+  agent.slots.slots = std::max(options.slots, options.max_slots);
+  if (options.max_slots > 0) agent.infrastructure = "bench";
+  agent.scale_time = Millis(options.scale_ms);
   agent.slots.worker_id = agent.worker.id;
   agent.slots.folder = options.folder;
   Doors doors = TRY(open_doors(options.at, {.token_file = options.token_file, .make = false}));
@@ -170,6 +172,8 @@ std::vector<std::string> to_words(const InstanceOptions& options) {
           "--folder",     options.folder,
           "--clients",    std::to_string(options.clients),
           "--slots",      std::to_string(options.slots),
+          "--max-slots",  std::to_string(options.max_slots),
+          "--scale-ms",   std::to_string(options.scale_ms),
           "--hold-ms",    std::to_string(options.hold_ms),
           "--tasks",      std::to_string(work.tasks),
           "--batch",      std::to_string(work.batch),

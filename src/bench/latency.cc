@@ -173,7 +173,7 @@ Result<int> run(const LatencyVerb& verb) {
   const auto syncs = static_cast<double>(TRY(synced.fleet.stop()));
   const double syncs_per_cycle = syncs / static_cast<double>(synced.cycles.count);
   return deliver(verb.output, make_report(floors, bare.cycles, synced.cycles, syncs_per_cycle),
-                 make_plot(floors, bare.cycles, synced.cycles));
+                 {make_plot(floors, bare.cycles, synced.cycles)});
 }
 
 }  // namespace dunlin::bench

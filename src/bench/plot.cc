@@ -156,16 +156,21 @@ std::string tick_text(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-std::string to_svg(const Plot& plot) {
-  const Scale x = scale_of(plot, plot.x, &Point::x, kLeft, kWidth - kRight);
-  const Scale y = scale_of(plot, plot.y, &Point::y, kHeight - kBottom, kTop);
+std::string to_svg(const std::vector<Plot>& plots) {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
       "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-      kWidth, kHeight);
-  out += draw_axes(plot, x, y);
-  for (size_t i = 0; i < plot.lines.size(); ++i) out += draw_line(plot, i, x, y);
+      kWidth, kHeight * static_cast<double>(plots.size()));
+  for (size_t i = 0; i < plots.size(); ++i) {
+    const Plot& plot = plots[i];
+    const Scale x = scale_of(plot, plot.x, &Point::x, kLeft, kWidth - kRight);
+    const Scale y = scale_of(plot, plot.y, &Point::y, kHeight - kBottom, kTop);
+    out += fmt::format("<g transform=\"translate(0 {})\">\n", kHeight * static_cast<double>(i));
+    out += draw_axes(plot, x, y);
+    for (size_t line = 0; line < plot.lines.size(); ++line) out += draw_line(plot, line, x, y);
+    out += "</g>\n";
+  }
   return out + "</svg>\n";
 }
 

@@ -31,7 +31,8 @@ struct Plot {
   std::vector<Line> lines;
 };
 
-std::string to_svg(const Plot& plot);
+// One below the other.
+std::string to_svg(const std::vector<Plot>& plots);
 
 // Round numbers that cover [low, high]: 1, 2 or 5 times a power of ten apart, or (log) the powers
 // of ten. At least two; the first is at most `low`, the last at least `high`.

@@ -41,11 +41,11 @@ TEST(Plot, TickTextIsShort) {
 
 TEST(Plot, DrawsEveryLineWithItsPointsAndName) {
   const std::string svg =
-      to_svg({.title = "speed",
-              .x = {"instances", true},
-              .y = {"tasks/s", true},
-              .lines = {{.name = "ours", .points = {{1, 100}, {10, 1000}}},
-                        {.name = "a < b & c", .points = {{1, 50}}, .dashed = true}}});
+      to_svg({{.title = "speed",
+               .x = {"instances", true},
+               .y = {"tasks/s", true},
+               .lines = {{.name = "ours", .points = {{1, 100}, {10, 1000}}},
+                         {.name = "a < b & c", .points = {{1, 50}}, .dashed = true}}}});
   EXPECT_TRUE(svg.starts_with("<svg "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(count(svg, "<polyline"), 2U);
@@ -56,25 +56,35 @@ TEST(Plot, DrawsEveryLineWithItsPointsAndName) {
 }
 
 TEST(Plot, PlacesPointsInsideTheAxes) {
-  const std::string svg = to_svg({.title = "t",
-                                  .x = {"x"},
-                                  .y = {"y"},
-                                  .lines = {{.name = "l", .points = {{0, 0}, {10, 50}}}}});
+  const std::string svg = to_svg({{.title = "t",
+                                   .x = {"x"},
+                                   .y = {"y"},
+                                   .lines = {{.name = "l", .points = {{0, 0}, {10, 50}}}}}});
   // The first at the crossing of the axes, the last at their far ends.
   EXPECT_NE(svg.find("points=\"70.0,385.0 530.0,40.0\""), std::string::npos) << svg;
 }
 
 TEST(Plot, LeavesOutWhatALogarithmicAxisCannotShow) {
-  const std::string svg = to_svg({.title = "t",
-                                  .x = {"x", true},
-                                  .y = {"y"},
-                                  .lines = {{.name = "l", .points = {{0, 1}, {-1, 1}, {1, 1}}}}});
+  const std::string svg = to_svg({{.title = "t",
+                                   .x = {"x", true},
+                                   .y = {"y"},
+                                   .lines = {{.name = "l", .points = {{0, 1}, {-1, 1}, {1, 1}}}}}});
   EXPECT_EQ(count(svg, "<circle"), 1U);
   EXPECT_EQ(count(svg, "nan") + count(svg, "inf"), 0U);
 }
 
+TEST(Plot, SeveralStandBelowEachOther) {
+  const Plot plot{.title = "t", .x = {"x"}, .y = {"y"}, .lines = {}};
+  EXPECT_NE(to_svg({plot}).find("height=\"440\""), std::string::npos);
+  const std::string both = to_svg({plot, plot});
+  EXPECT_NE(both.find("height=\"880\""), std::string::npos);
+  EXPECT_EQ(count(both, "translate(0 0)"), 1U);
+  EXPECT_EQ(count(both, "translate(0 440)"), 1U);
+  EXPECT_EQ(count(both, "</svg>"), 1U);
+}
+
 TEST(Plot, SurvivesHavingNothingToShow) {
-  const std::string svg = to_svg({.title = "t", .x = {"x", true}, .y = {"y"}, .lines = {}});
+  const std::string svg = to_svg({{.title = "t", .x = {"x", true}, .y = {"y"}, .lines = {}}});
   EXPECT_EQ(count(svg, "nan") + count(svg, "inf"), 0U);
 }
 

@@ -115,7 +115,7 @@ Result<int> run(const ProcVerb& verb) {
     }
     plot.lines.push_back(std::move(line));
   }
-  return deliver(verb.output, report, plot);
+  return deliver(verb.output, report, {plot});
 }
 
 }  // namespace dunlin::bench

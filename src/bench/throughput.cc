@@ -136,7 +136,7 @@ Result<int> run(const ThroughputVerb& verb) {
   }
   plot.lines.push_back({.name = "CloudKon (paper)", .points = kCloudKon, .dashed = true});
   plot.lines.push_back({.name = "FlexQueue (paper)", .points = kFlexQueue, .dashed = true});
-  return deliver(verb.output, report, plot);
+  return deliver(verb.output, report, {plot});
 }
 
 }  // namespace dunlin::bench

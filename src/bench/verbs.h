@@ -89,7 +89,7 @@ struct BalanceVerb {
 Result<int> run(const BalanceVerb& verb);
 
 // Prints the report and writes the files that were asked for; the exit code.
-Result<int> deliver(const Output& output, const Report& report, const Plot& plot);
+Result<int> deliver(const Output& output, const Report& report, const std::vector<Plot>& plots);
 // A line about what is measured now, for whoever watches.
 void say_now(const Output& output, const std::string& what);
 

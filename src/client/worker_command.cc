@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "backends/open.h"
 #include "base/env_posix.h"
@@ -17,7 +15,6 @@
 #include "base/names.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "client/slot_advisor.h"
 #include "client/target_options.h"
 #include "tascaas/tenants.h"
 #include "worker/agent.h"
@@ -40,11 +37,13 @@ Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   return with_defaults(std::move(options));
 }
 
-// Nothing, if the worker belongs to no infrastructure. Changes the slots that it begins with.
-Result<std::optional<tascaas::Follower>> read_follower(const WorkerVerb& verb,
-                                                       WorkerOptions& worker) {
+// How its slots may change.
+Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
+  uint32_t& slots = options.worker.slots;
+  options.infrastructure = verb.infrastructure;
+  options.slots.slots = verb.max_slots == 0 ? slots : verb.max_slots;
   if (verb.infrastructure.empty()) {
-    if (verb.max_slots == 0) return std::optional<tascaas::Follower>();
+    if (verb.max_slots == 0) return {};
     return Error{Code::invalid,
                  "--max-slots is for workers that follow advice: name their --infrastructure, or "
                  "give --slots"};
@@ -54,56 +53,28 @@ Result<std::optional<tascaas::Follower>> read_follower(const WorkerVerb& verb,
                                             "A-Z a-z 0-9 . _ -",
                                             quote(verb.infrastructure))};
   }
-  tascaas::Follower who;
-  who.id = fmt::format("{}/{}", verb.infrastructure, worker.id);
-  who.max_slots = verb.max_slots == 0 ? worker.slots : verb.max_slots;
-  if (verb.slots == 0) {
-    worker.slots = std::min(worker.slots, static_cast<uint32_t>(who.max_slots));
-  }
-  who.slots = worker.slots;
-  if (who.max_slots < who.slots || who.max_slots > kSlotsMax) {
+  if (verb.slots == 0) slots = std::min(slots, options.slots.slots);
+  if (options.slots.slots < slots || options.slots.slots > kSlotsMax) {
     return Error{Code::invalid, fmt::format("--max-slots {} is not from --slots, which is {}, to "
                                             "{}",
-                                            who.max_slots, who.slots, kSlotsMax)};
+                                            options.slots.slots, slots, kSlotsMax)};
   }
-  who.scale_time = TRY(parse_duration(verb.scale_time));
-  if (who.scale_time < kScaleTimeLeast || who.scale_time > tascaas::kScaleTimeMax) {
+  options.scale_time = TRY(parse_duration(verb.scale_time));
+  if (options.scale_time < kScaleTimeLeast || options.scale_time > tascaas::kScaleTimeMax) {
     return Error{Code::invalid, fmt::format("a --scale-time of {} is not possible: it is from 1s "
                                             "to 24h",
                                             verb.scale_time)};
   }
-  return std::optional(who);
+  return {};
 }
 
-// Both descriptors as one.
-class Either {
- public:
-  Either(int one, int other) : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    CHECK(epoll_ >= 0);
-    for (const int descriptor : {one, other}) {
-      epoll_event event{};
-      event.events = EPOLLIN;
-      CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0);
-    }
-  }
-  ~Either() { close(epoll_); }
-  Either(const Either&) = delete;
-  Either& operator=(const Either&) = delete;
-
-  int descriptor() const { return epoll_; }
-
- private:
-  int epoll_;
-};
-
-// The first signal asks it to leave, the second one at once.
-class Leaving {
- public:
-  explicit Leaving(int signals) : signals_(signals) {}
-
-  void heed(Agent& agent) {
-    while (take_signal(signals_)) {
-      if (++asked_ == 1) {
+void serve(Agent& agent, int signals) {
+  int asked = 0;  // To leave.
+  while (!agent.mind().gone() && !agent.mind().failure()) {
+    agent.turn(posix_clock().now() + std::chrono::hours(1), signals);
+    while (take_signal(signals)) {
+      ++asked;
+      if (asked == 1) {
         log::info(
             "leaving: running tasks are finished first, a second signal gives them back "
             "at once");
@@ -114,43 +85,6 @@ class Leaving {
       }
     }
   }
-
- private:
-  const int signals_;
-  int asked_ = 0;
-};
-
-bool is_at_work(Agent& agent) { return !agent.mind().gone() && !agent.mind().failure(); }
-
-void serve(Agent& agent, int signals) {
-  Leaving leaving(signals);
-  while (is_at_work(agent)) {
-    agent.turn(posix_clock().now() + std::chrono::hours(1), signals);
-    leaving.heed(agent);
-  }
-}
-
-void serve_advised(Agent& agent, int signals, const Connect& connect,
-                   const tascaas::Follower& who) {
-  SlotAdvisor advisor(connect, who);
-  const Either either(signals, advisor.descriptor());
-  Leaving leaving(signals);
-  uint64_t slots = who.slots;
-  while (is_at_work(agent)) {
-    const WorkerMind& mind = agent.mind();
-    if (posix_clock().now() >= advisor.due()) {
-      advisor.ask(mind.done() + mind.failed() + mind.busy());
-    }
-    agent.turn(std::min(posix_clock().now() + std::chrono::hours(1), advisor.due()),
-               either.descriptor());
-    leaving.heed(agent);
-    const std::optional<uint32_t> advised = advisor.take(posix_clock().now());
-    if (!advised || *advised == slots) continue;
-    log::info("{} instead of {}, as advised", count_of(*advised, "slot"), slots);
-    slots = *advised;
-    agent.set_slots(*advised);
-  }
-  advisor.leave();
 }
 
 }  // namespace
@@ -159,9 +93,7 @@ Result<int> run(const WorkerVerb& verb) {
   TRY(check_user(verb.allow_root));
   AgentOptions options;
   options.worker = TRY(read_options(verb));
-  const std::optional<tascaas::Follower> follower = TRY(read_follower(verb, options.worker));
-  options.slots.slots =
-      follower ? static_cast<uint32_t>(follower->max_slots) : options.worker.slots;
+  TRY(read_advice(verb, options));
   options.slots.worker_id = options.worker.id;
   options.slots.folder =
       verb.folder.empty() ? TRY(state_folder("workers/" + options.worker.id)) : verb.folder;
@@ -180,15 +112,12 @@ Result<int> run(const WorkerVerb& verb) {
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   const uint32_t slots = options.worker.slots;
+  const std::string most =
+      options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
   std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
-  const std::string most = follower ? fmt::format(" of {}", follower->max_slots) : "";
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most, at)));
-  if (follower) {
-    serve_advised(*agent, signals, doors.connect, *follower);
-  } else {
-    serve(*agent, signals);
-  }
+  serve(*agent, signals);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
   if (own_folder) {

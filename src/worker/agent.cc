@@ -1,6 +1,7 @@
 #include "worker/agent.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -59,20 +60,39 @@ Agent::~Agent() {
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
   SlotOptions slots = std::move(options.slots);
   const uint32_t used = options.worker.slots;
+  tascaas::Follower follower = {
+      .id = fmt::format("{}/{}", options.infrastructure, options.worker.id),
+      .slots = used,
+      .max_slots = slots.slots,
+      .scale_time = options.scale_time};
+  const bool follows = !options.infrastructure.empty();
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
   slots.turns = &agent->turns_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   agent->slots_->limit(used);
   watch(agent->epoll_, agent->slots_->descriptor());
   watch(agent->others_, agent->sent_.descriptor());
+  if (follows) {
+    agent->advisor_ = std::make_unique<SlotAdvisor>(agent->connect_, std::move(follower));
+    watch(agent->others_, agent->advisor_->descriptor());
+  }
   agent->mind_.begin(now());
   agent->carry_out();
   return agent;
 }
 
-void Agent::set_slots(uint32_t slots) {
-  slots_->limit(slots);
-  mind_.set_slots(slots, now());
+void Agent::follow_advice() {
+  const Instant now = posix_clock().now();
+  if (mind_.gone()) {
+    advisor_->leave();
+    advisor_.reset();
+    return;
+  }
+  if (now >= advisor_->due()) advisor_->ask(mind_.done() + mind_.failed() + mind_.busy());
+  const std::optional<uint32_t> slots = advisor_->take(now);
+  if (!slots) return;
+  slots_->limit(*slots);
+  mind_.set_slots(*slots, Agent::now());
   carry_out();
 }
 
@@ -84,6 +104,7 @@ void Agent::turn(Instant until, int also) {
   }
   const Instant begun = posix_clock().now();
   Instant wake = idle_.empty() ? std::min(until, mind_.next_wake()) : begun;
+  if (advisor_ != nullptr) wake = std::min(wake, advisor_->due());
   // While the slots have enough in front of them, they do not wake us for each task that ends.
   const bool nap = mind_.has_enough_started();
   if (nap) wake = std::min(wake, begun + kNap);
@@ -96,6 +117,7 @@ void Agent::turn(Instant until, int also) {
   for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
   if (mind_.next_wake() <= now.at) mind_.tick(now);
   carry_out();
+  if (advisor_ != nullptr) follow_advice();
   // One round more, so that a task that does nothing is published with the next bytes we send.
   if (idle_.empty()) return;
   mind_.ended(std::exchange(idle_, {}), Agent::now());

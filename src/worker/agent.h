@@ -10,16 +10,22 @@
 #include "backends/desk.h"
 #include "base/env.h"
 #include "base/lane.h"
+#include "worker/slot_advisor.h"
 #include "worker/slots.h"
 #include "worker/turns.h"
 #include "worker/worker.h"
 
 namespace dunlin {
 
+inline constexpr Millis kScaleTimeDefault = std::chrono::minutes(5);
+
 struct AgentOptions {
   WorkerOptions worker = {};
   SlotOptions slots = {};  // As many as there may ever be; worker.slots of them are used at first.
   Connect connect = {};    // For blobs and ledgers; called when the first one is needed.
+  // The group of machines that it belongs to: then it has as many slots as it is advised to.
+  std::string infrastructure = {};
+  Millis scale_time = kScaleTimeDefault;
 };
 
 class Agent {
@@ -41,8 +47,6 @@ class Agent {
     mind_.drain(now());
   }
   void stop() { mind_.stop(now()); }
-  // REQUIRES: 0 < slots <= AgentOptions::slots.slots
-  void set_slots(uint32_t slots);
   WorkerMind& mind() { return mind_; }
 
   // Outcomes that became durable since the last call (with WorkerOptions::queue).
@@ -56,6 +60,7 @@ class Agent {
 
   static Now now();
   void carry_out();
+  void follow_advice();
   void start(std::vector<Assignment> assignments, size_t grab);
   void upload(const WorkerMind::Upload& upload);
   Result<void> try_upload(const WorkerMind::Upload& upload);
@@ -72,6 +77,7 @@ class Agent {
   Box<Sent> sent_;
   std::unique_ptr<CallStore> blob_store_;  // Of the lane.
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<SlotAdvisor> advisor_;
   int also_ = -1;  // In others_ now.
 };
 

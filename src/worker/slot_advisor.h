@@ -1,6 +1,5 @@
-// Asks the store, now and then, how many slots this worker should have, and says that it is there:
-// what `dunlin worker --infrastructure` follows. In a thread of its own, because the store may
-// block; the owner calls from one thread.
+// Asks the store, now and then, how many slots a worker should have, and says that it is there. In
+// a thread of its own, because the store may block; the owner calls from one thread.
 #pragma once
 
 #include <memory>
@@ -25,7 +24,7 @@ class SlotAdvisor {
 
   // The worker has begun so many tasks in its life.
   void ask(uint64_t begun);
-  // How many slots it should have from now on, if there is an answer.
+  // How many slots it should have from now on, if that has changed.
   std::optional<uint32_t> take(Instant now);
   // It leaves. Tried once; who does not say so is forgotten in time. REQUIRES: the last call.
   void leave();

@@ -1,4 +1,4 @@
-#include "client/slot_advisor.h"
+#include "worker/slot_advisor.h"
 
 #include "balance/advice.h"
 #include "base/env_posix.h"
@@ -32,8 +32,12 @@ std::optional<uint32_t> SlotAdvisor::take(Instant now) {
       continue;
     }
     told_ = answer.begun;
-    who_.slots = balance::slots_advised(answer.advice.value(), who_.slots, who_.max_slots);
-    slots = static_cast<uint32_t>(who_.slots);
+    const uint64_t advised =
+        balance::slots_advised(answer.advice.value(), who_.slots, who_.max_slots);
+    if (advised == who_.slots) continue;
+    log::info("{} slots instead of {}, as advised", advised, who_.slots);
+    who_.slots = advised;
+    slots = static_cast<uint32_t>(advised);
   }
   return slots;
 }
