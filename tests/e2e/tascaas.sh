@@ -1,11 +1,13 @@
-# TaScaaS's life cycle by curl alone: two services on one hub, two infrastructures, a job whose
-# partitions report, one infrastructure and one service killed in the middle, and what is left then.
+# TaScaaS's life cycle by curl alone: two services on one store (a hub, or ENGINE of tests/engines), two
+# infrastructures, a job whose partitions report, one infrastructure and one service killed in the
+# middle, and what is left then.
 source "$(dirname "$0")/lib.sh"
 
 # start_rest NAME OPTIONS...: sets $base, and $rest to its pid.
 start_rest() {
   local name=$1
   shift
+  rm -f "$name.out"
   "$DUNLIN" rest "$@" >"$name.out" 2>>"$name.log" &
   rest=$!
   started+=("$rest")
@@ -55,7 +57,12 @@ infrastructure() {
 
 state_is() { [ "$("$DUNLIN" tenant jobs physics --json | jq -r 'select(.file == "water.config").state')" = "$1" ]; }
 
-start_hub
+if [ -n "${ENGINE:-}" ]; then
+  source "$here/../engines/$ENGINE.sh"
+  start_engine
+else
+  start_hub
+fi
 secret=$("$DUNLIN" tenant add physics --scale-time 1s --max-partitions 8 --start-time 3s --quiet)
 expect 1 "$DUNLIN" tenant add physics
 says "$err" "already"
