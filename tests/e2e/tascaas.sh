@@ -100,7 +100,9 @@ base=$two_base victim=
 infrastructure "$other" >other.log 2>&1 &
 second=$!
 started+=("$second")
-for pid in $(pgrep -P "$daemon") "$daemon"; do kill -9 "$pid"; done
+for pid in "$daemon" $(pgrep -P "$daemon"); do
+  kill -9 "$pid" || [ "$pid" != "$daemon" ] # What it runs for a moment may have ended.
+done
 kill -9 "$one"
 
 # The other service and the other infrastructure carry on, with all of it.
