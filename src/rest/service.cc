@@ -8,6 +8,7 @@
 #include <mutex>
 #include <poll.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -119,7 +120,14 @@ class Service::Threads {
     }
     Served& served = served_.emplace_back();
     served.socket = socket;
-    served.thread = std::thread([this, &served] { serve(served); });
+    try {
+      served.thread = std::thread([this, &served] { serve(served); });
+    } catch (const std::system_error& error) {
+      log::warning("cannot serve another connection: {}", error.what());
+      served_.pop_back();
+      lock.unlock();
+      refuse(socket);
+    }
   }
 
   // Without TLS: who is refused need not be met first.
