@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "model/keys.h"
 #include "model/partition_record.h"
 #include "model/rows.h"
@@ -143,6 +144,16 @@ Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
   return false;
 }
 
+// What it was given after the first `had`, as far as it lies side by side. REQUIRES: there is more.
+Span given_after(const Ledger::Holder& holder, uint64_t had) {
+  for (const Span& span : holder.spans) {
+    if (had < span.size()) return {span.first + had, span.last};
+    had -= span.size();
+  }
+  CHECK(false);
+  return {};
+}
+
 Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   const IterativeJob& job = who.job;
   const balance::Task& task = ledger.task;
@@ -152,14 +163,13 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   }
   const Ledger::Holder& holder = ledger.holders[who.partition];
   if (holder.attempt == who.attempt && holder.taken > who.had) {
-    const Span last = holder.spans.back();
-    const uint64_t again = std::min(holder.taken - who.had, last.size());
-    return {.code = balance::Code::ok, .span = Span{last.last - again, last.last}, .eta = task.eta};
+    return {.code = balance::Code::ok, .span = given_after(holder, who.had), .eta = task.eta};
   }
   if (holder.attempt == who.attempt && task.partitions[who.partition].finished) {
     return {.code = balance::Code::ok, .span = {}, .eta = task.eta};
   }
-  if (holder.attempt == who.attempt && holder.taken < who.had) {  // It was given up.
+  const uint64_t given = holder.attempt == who.attempt ? holder.taken : 0;
+  if (given < who.had) {  // It was given up.
     return {.code = balance::Code::ended, .span = {}, .eta = task.eta};
   }
   const Turn turn =
@@ -189,8 +199,9 @@ Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
     others += i != who.partition && task.is_active(task.partitions[i], since) ? 1 : 0;
   }
   const size_t have = ledger.holders.size();
-  const bool here = who.partition < have && ledger.holders[who.partition].attempt == who.attempt;
-  if (!here || (others == 0 && have >= who.job.most)) return turn_of(ledger, who, {}, since);
+  if (!has_place(ledger, who) || (others == 0 && have >= who.job.most)) {
+    return turn_of(ledger, who, {}, since);
+  }
   const balance::Code code = end_early(ledger, balance::by_speed(), who.partition, who.attempt,
                                        ledger.holders[who.partition].taken, since);
   if (others == 0 && ledger.pool() > 0) add_partitions(ledger, 1);

@@ -94,6 +94,38 @@ TEST_F(Ledgers, AnAnswerThatWasLostIsGivenAgain) {
   EXPECT_EQ(read_ledger(table, job, at(3)).value().ledger.pool(), 100'000U - 2);
 }
 
+TEST_F(Ledgers, AllThatWasGivenIsGivenAgainInItsOrder) {
+  turn(0, 1, 0);
+  turn(0, 1, 1);
+  // What another one had lies elsewhere.
+  turn(1, 1, 1);
+  ASSERT_TRUE(lose_partition(table, {job, 1, 1}, at(2)).ok());
+  LedgerNow now = read_ledger(table, job, at(2)).value();
+  now.ledger.holders[0].spans.push_back({50'000, 50'001});
+  now.ledger.back.clear();
+  ASSERT_TRUE(table.put(kLedgers, {"job", encode(now).SerializeAsString(), kAnyVersion}).ok());
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 0}, at(3)).value().span, (Span{0, 2}));
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, at(3)).value().span, (Span{1, 2}));
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 2}, at(3)).value().span, (Span{50'000, 50'001}));
+}
+
+TEST_F(Ledgers, WhoSaysThatItHadMoreGetsNothing) {
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, at(0)).value().code, balance::Code::ended);
+  turn(0, 1, 0);
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, at(1)).value().code, balance::Code::ended);
+}
+
+TEST_F(Ledgers, WhoLeavesDoesWhatItWasGivenWithoutHearingOfIt) {
+  turn(0, 1, 0);
+  turn(1, 1, 0);
+  const auto lost = take_turn(table, {job, 0, 1, 1}, at(1)).value().span;
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, at(2), true).value().span, lost);
+  EXPECT_FALSE(take_turn(table, {job, 0, 1, 2}, at(3), true).value().span);
+  const auto again = take_turn(table, {job, 0, 1, 2}, at(4), true).value();
+  EXPECT_EQ(again.code, balance::Code::ok) << "it is told to end again";
+  EXPECT_FALSE(again.span);
+}
+
 TEST_F(Ledgers, WhoLeavesGivesTheRestToOthers) {
   turn(0, 1, 0);
   const auto alone = take_turn(table, {job, 0, 1, 1}, at(1), true);
