@@ -7,6 +7,8 @@
 
 #include "hub/test_rest.h"
 #include "hub/token.h"
+#include "model/keys.h"
+#include "model/rows.h"
 #include "model/submit.h"
 #include "rest/job_body.h"
 #include "rest/json_body.h"
@@ -56,6 +58,66 @@ TEST_F(RestApi, AJobIsSubmittedAndSeen) {
   EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/1/stdout").status, 404);
   EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/2").status, 404);
   EXPECT_EQ(get("/jobs/" + id + "/results")["results"], json::array());
+}
+
+TEST_F(RestApi, AJobMayShareIterations) {
+  model::WorkerInfo worker;
+  worker.set_id("w");
+  worker.set_slots(6);
+  worker.set_seen_ms(rest_.clock().wall().time_since_epoch().count());
+  const auto store = rest_.store();
+  ASSERT_TRUE(store->table().put(kWorkers, {"w", worker.SerializeAsString(), kAnyVersion}).ok());
+  const std::string id = submit(R"({"argv":["pi"],"iterations":1e6,"span":"200ms","cpus":2})");
+  const json seen = get("/jobs/" + id);
+  EXPECT_EQ(seen["tasks"], 3) << "one for each slot";
+  EXPECT_EQ(seen["iterations"]["total"], 1'000'000);
+  EXPECT_EQ(seen["iterations"]["done"], 0);
+  EXPECT_EQ(seen["iterations"]["partitions"].size(), 3);
+  EXPECT_FALSE(seen.contains("finish_by_us"));
+  const model::Spec spec = read_job(store->table(), id).value().record.spec();
+  EXPECT_EQ(spec.iterations().span_ms(), 200U);
+  EXPECT_EQ(spec.retries(), 3U);
+
+  const json late = get("/jobs/" + submit(R"({"argv":["pi"],"iterations":9,"finish_by":"25m",
+                                              "partitions":2,"partitions_max":7,"retries":0})"));
+  EXPECT_EQ(late["tasks"], 7);
+  EXPECT_EQ(late["iterations"]["partitions"].size(), 2);
+  EXPECT_EQ(late["finish_by_us"], to_us(rest_.clock().wall()) + int64_t{25} * 60'000'000);
+  const json plain = get("/jobs/" + submit(R"({"argv":["a"],"values":[1,2],"finish_by":"1h"})"));
+  EXPECT_TRUE(plain.contains("finish_by_us"));
+  EXPECT_FALSE(plain.contains("iterations"));
+}
+
+TEST_F(RestApi, AJobWithIterationsMayBeSubmittedAgainLater) {
+  const std::string key = "idempotency-key: mine\r\n";
+  const std::string body = R"({"argv":["pi"],"iterations":9,"finish_by":"25m"})";
+  EXPECT_EQ(post(body, key).status, 201);
+  rest_.clock().move(Millis(5000));
+  const HttpAnswer again = post(body, key);
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(json::parse(again.body)["tasks"], 100);
+  EXPECT_EQ(post(R"({"argv":["pi"],"iterations":9,"finish_by":"26m"})", key).status, 409);
+}
+
+TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
+  const auto says = [this](const std::string& fields, std::string_view words) {
+    const std::string said = detail(R"({"argv":["a"],)" + fields + "}");
+    EXPECT_NE(said.find(words), std::string::npos) << fields << ": " << said;
+  };
+  for (const char* bad : {"0", "-1", "0.5", "\"1e6\"", "1e30", "true", "9007199254740992"}) {
+    says(fmt::format(R"("iterations":{})", bad), "iterations must be a number of 1 on");
+  }
+  says(R"("iterations":1.5)", "iterations: 1.5 is no number of iterations");
+  says(R"("iterations":9,"partitions":1001)", "partitions must be a number of 1 to 1000");
+  says(R"("iterations":9,"partitions_max":0)", "partitions_max must be a number of 1 to 1000");
+  says(R"("iterations":9,"partitions":5,"partitions_max":2)", "partitions");
+  says(R"("iterations":9,"span":"long")", "span: the duration");
+  says(R"("finish_by":"soon")", "finish_by: the deadline \"soon\" is no time");
+  says(R"("finish_by":"2001-01-01 00:00")", "finish_by: the deadline");
+  says(R"("partitions":3)", "partitions is for jobs with iterations");
+  says(R"("span":"1s")", "span is for jobs with iterations");
+  says(R"("iterations":9,"array":{"last":3})", "array");
+  says(R"("iterations":9,"delivery":"relaxed")", "delivery");
 }
 
 TEST_F(RestApi, TheSameKeyIsTheSameJob) {

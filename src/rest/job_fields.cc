@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "model/keys.h"
+#include "model/ledgers.h"
 #include "model/submit.h"
 #include "store/store.h"
 
@@ -178,6 +179,7 @@ Result<void> set_timeout(const json& value, JobParts& parts) {
 }
 Result<void> set_retries(const json& value, JobParts& parts) {
   parts.spec.set_retries(TRY(count_of(value, 0, kRetriesMax)));
+  parts.iterations.retries_said = true;
   return {};
 }
 Result<void> set_backoff(const json& value, JobParts& parts) {
@@ -210,6 +212,35 @@ Result<void> set_after(const json& value, JobParts& parts) {
     if (!is_name(job)) return unexpected();
     parts.spec.add_after(job);
   }
+  return {};
+}
+
+// 1000000, or 1e6, which is the same number.
+Result<void> set_total(const json& value, JobParts& parts) {
+  if (!value.is_number_float()) {
+    parts.iterations.iterations = TRY(number_of(value, 1, kNumberMax));
+    return {};
+  }
+  const auto number = value.get<double>();
+  if (number < 1 || number > double{kNumberMax}) return unexpected();
+  parts.iterations.iterations = TRY(whole_iterations(number));
+  return {};
+}
+Result<void> set_partitions(const json& value, JobParts& parts) {
+  parts.iterations.partitions = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+Result<void> set_partitions_max(const json& value, JobParts& parts) {
+  parts.iterations.partitions_max = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+Result<void> set_span(const json& value, JobParts& parts) {
+  parts.iterations.span = Millis(TRY(duration_of(value)));
+  return {};
+}
+Result<void> set_finish_by(const json& value, JobParts& parts) {
+  const std::string text = TRY(text_of(value));
+  parts.spec.set_finish_by_ms(TRY(parse_deadline(text, parts.now)).time_since_epoch().count());
   return {};
 }
 
@@ -289,6 +320,26 @@ const std::vector<JobField>& job_fields() {
        R"({"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"},
            "maxItems":1000,"examples":[[]]})",
        set_after},
+      {"iterations",
+       "a number of 1 on: the partitions, which are the job's tasks, share so many iterations",
+       R"({"type":"integer","minimum":1,"maximum":9007199254740991,"examples":[1000000]})",
+       set_total},
+      {"partitions",
+       "a number of 1 to 1000, at most partitions_max: how many begin (1 with finish_by, otherwise "
+       "one for each slot of the workers that can run them)",
+       R"({"type":"integer","minimum":1,"maximum":1000,"examples":[1,2]})", set_partitions},
+      {"partitions_max", "a number of 1 to 1000: how many there may be with finish_by (100)",
+       R"({"type":"integer","minimum":1,"maximum":1000,"examples":[4,1000]})", set_partitions_max},
+      {"span", "a duration like \"1s\": how long a partition works between two questions (1s)",
+       kDurationSchema, set_span},
+      {"finish_by",
+       "a time like \"25m\", \"17:00\" or \"2030-01-31 17:00\", of the service: when the job "
+       "should "
+       "be done",
+       R"({"type":"string","maxLength":20,
+           "pattern":"^([0-9]+(ms|s|m|h|d)|([0-9]{4}-[0-9]{2}-[0-9]{2}[ T])?[0-9]{2}:[0-9]{2})$",
+           "examples":["25m","17:00","2099-12-31 17:00"]})",
+       set_finish_by},
   };
   return fields;
 }

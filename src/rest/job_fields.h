@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/env.h"
 #include "base/result.h"
+#include "model/iterations.h"
 #include "model/records.pb.h"
 
 namespace dunlin::rest {
@@ -27,6 +29,8 @@ struct JobParts {
   std::string colsep = {};
   std::string stdin_bytes = {};
   std::string key = {};
+  IterationOptions iterations = {};
+  WallTime now = {};  // From which deadlines count.
 };
 
 struct JobField {

@@ -101,6 +101,17 @@ class Generator:
         if "values" in properties and self.random.random() < 0.6:
             one = self.random.choice(["values", "array"])
             made[one] = self.value(properties[one])
+        for name, others in schema.get("dependentRequired", {}).items():
+            if name in made and self.random.random() < 0.5:
+                made.update({other: self.value(properties[other]) for other in others if other not in made})
+            elif not all(other in made for other in others):
+                made.pop(name, None)
+        for name, part in schema.get("dependentSchemas", {}).items():
+            for other, allowed in part["properties"].items() if name in made else ():
+                if allowed is False:
+                    made.pop(other, None)
+                elif other in made:
+                    made[other] = allowed["const"]
         return made
 
     def path_value(self, path, parameter):
