@@ -110,6 +110,11 @@ Result<void> need_submit(Store& store) {
   return {};
 }
 
+Result<void> need_worker(Store& store) {
+  TRY(store.queue().renew("rest", {}, Millis(0)));
+  return {};
+}
+
 void add_job_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "POST",
                     .pattern = "/jobs",

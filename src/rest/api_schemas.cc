@@ -45,6 +45,12 @@ constexpr std::string_view kIterations = R"({"type":"object","description":
     "required":["partition","state","attempt","done","share","speed","spans"]}}},
   "required":["total","done","partitions"]})";
 
+constexpr std::string_view kTurn = R"({"type":"object","description":
+    "Iterations to do next; or nothing now, ask again; or nothing is left, end","properties":{
+    "first":{"type":"integer"},"count":{"type":"integer"},"wait_ms":{"type":"integer"},
+    "end":{"type":"boolean"}},
+  "oneOf":[{"required":["first","count"]},{"required":["wait_ms"]},{"required":["end"]}]})";
+
 constexpr std::string_view kJobs = R"({"type":"object","properties":{
     "jobs":{"type":"array","items":{"$ref":"#/components/schemas/Job"}},
     "next":{"type":"string","description":"after, for the next page; absent at the end"}},
@@ -128,6 +134,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() 
       {"Depth", kDepth},     {"Infrastructures", kInfrastructures},
       {"Blob", kBlob},       {"Blobs", kBlobs},
       {"Version", kVersion}, {"Iterations", kIterations},
+      {"Turn", kTurn},
   };
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "hub/test_rest.h"
 #include "hub/token.h"
@@ -118,6 +119,156 @@ TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
   says(R"("span":"1s")", "span is for jobs with iterations");
   says(R"("iterations":9,"array":{"last":3})", "array");
   says(R"("iterations":9,"delivery":"relaxed")", "delivery");
+}
+
+// A partition whose program asks over HTTP. It runs as far as the store knows.
+class RestPartition : public RestApi {
+ protected:
+  std::string id_ = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
+  std::unique_ptr<CallStore> store_ = rest_.store();
+  model::Page page_;
+
+  RestPartition() {
+    claim(0, 1);
+    claim(1, 1);
+  }
+  void claim(uint32_t partition, uint32_t attempt) {
+    model::Claim& claim = *page_.add_claims();
+    claim.set_offset(partition);
+    claim.set_attempt(attempt);
+    claim.set_worker("w");
+    put_page();
+  }
+  void put_page() {
+    const Row row{page_key(id_, 0), page_.SerializeAsString(), kAnyVersion};
+    EXPECT_TRUE(store_->table().put(kPages, row).ok());
+  }
+
+  HttpAnswer say(const std::string& what, const std::string& body, int partition = 0) {
+    return ask("POST", fmt::format("/jobs/{}/partitions/{}/{}", id_, partition, what), body);
+  }
+  HttpAnswer next(uint64_t had, uint32_t attempt = 1, int partition = 0) {
+    return say("next", fmt::format(R"({{"attempt":{},"had":{}}})", attempt, had), partition);
+  }
+  HttpAnswer leave(uint64_t done, uint32_t attempt = 1) {
+    return say("leave", fmt::format(R"({{"attempt":{},"done":{}}})", attempt, done));
+  }
+  static std::string why(const HttpAnswer& answer) {
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_EQ(answer.header("content-type"), "application/problem+json");
+    return json::parse(answer.body).value("detail", "");
+  }
+  static bool ends(const HttpAnswer& answer) {
+    return answer.status == 200 && json::parse(answer.body) == json{{"end", true}};
+  }
+};
+
+TEST_F(RestPartition, IsGivenIterationsUntilNoneAreLeft) {
+  uint64_t had = 0;
+  std::set<uint64_t> done;
+  while (true) {
+    const HttpAnswer answer = next(had);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(next(had).body, answer.body) << "the answer was lost";
+    const json turn = json::parse(answer.body);
+    if (turn.contains("end")) break;
+    EXPECT_EQ(turn.size(), 2U);
+    const auto count = turn["count"].get<uint64_t>();
+    for (uint64_t i = 0; i < count; ++i) done.insert(turn["first"].get<uint64_t>() + i);
+    had += count;
+    rest_.clock().move(Millis(10));
+  }
+  EXPECT_EQ(had, 10U);
+  EXPECT_EQ(done.size(), 10U);
+  EXPECT_EQ(*done.rbegin(), 9U);
+  EXPECT_TRUE(ends(next(had)));
+  EXPECT_TRUE(ends(leave(had))) << "that is what it ended with";
+  EXPECT_EQ(leave(3).status, 409);
+}
+
+TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
+  ASSERT_EQ(next(0, 1, 1).status, 200);  // It has one, and says nothing more.
+  uint64_t had = 0;
+  json turn;
+  while (true) {
+    rest_.clock().move(Millis(10));
+    turn = json::parse(next(had).body);
+    if (!turn.contains("count")) break;
+    had += turn["count"].get<uint64_t>();
+  }
+  EXPECT_EQ(turn, (json{{"wait_ms", 100}}));
+  rest_.clock().move(Millis(60'000));
+  turn = json::parse(next(had).body);
+  EXPECT_EQ(turn["count"], 1) << turn;
+  EXPECT_EQ(had + 1, 10U);
+  // The silent one is told so, and a later attempt of it takes its place.
+  page_ = read_record<model::Page>(store_->table(), kPages, page_key(id_, 0)).value().record;
+  EXPECT_NE(why(next(1, 1, 1)).find("silent for too long"), std::string::npos);
+  claim(1, 2);
+  EXPECT_NE(why(next(1, 1, 1)).find("attempt 2 does"), std::string::npos);
+  EXPECT_EQ(next(0, 2, 1).status, 200);
+}
+
+TEST_F(RestPartition, LeavesWithWhatItHasDone) {
+  next(0);
+  rest_.clock().move(Millis(10));
+  const uint64_t given = 1 + json::parse(next(1).body)["count"].get<uint64_t>();
+  ASSERT_GT(given, 1U);
+  EXPECT_NE(why(leave(given + 1)).find(fmt::format("was given {} iterations", given)),
+            std::string::npos);
+  EXPECT_TRUE(ends(leave(1)));
+  EXPECT_TRUE(ends(leave(1))) << "the answer was lost";
+  EXPECT_NE(why(leave(2)).find("was given 1 iterations, not 2"), std::string::npos);
+  EXPECT_TRUE(ends(next(given))) << "there is no more for it";
+}
+
+TEST_F(RestPartition, OfAWorkerThatLeavesIsToldToEnd) {
+  next(0);
+  next(0, 1, 1);
+  model::WorkerInfo worker;
+  worker.set_draining(true);
+  const Row row{"w", worker.SerializeAsString(), kAnyVersion};
+  ASSERT_TRUE(store_->table().put(kWorkers, row).ok());
+  EXPECT_EQ(json::parse(next(0).body)["count"], 1) << "it has that";
+  EXPECT_TRUE(ends(next(1)));
+  EXPECT_TRUE(ends(next(1)));
+}
+
+TEST_F(RestPartition, IsRefusedIfItIsNotTheOneThatRuns) {
+  EXPECT_NE(why(next(0, 2)).find("does not run: attempt 1 does"), std::string::npos);
+  EXPECT_NE(why(next(0, 4'000'000'000)).find("does not run"), std::string::npos);
+  EXPECT_NE(why(leave(0, 2)).find("does not run"), std::string::npos);
+  EXPECT_NE(why(leave(0)).find("has no place"), std::string::npos) << "it never asked";
+  EXPECT_NE(why(next(5)).find("was given 0 iterations, not 5"), std::string::npos);
+  next(0);
+  EXPECT_NE(why(next(5)).find("was given 1 iterations, not 5"), std::string::npos);
+  EXPECT_EQ(next(0, 1, 2).status, 404) << "there are two";
+  EXPECT_EQ(ask("POST", "/jobs/nobody/partitions/0/next", R"({"attempt":1,"had":0})").status, 404);
+  page_.add_outcomes();
+  put_page();
+  EXPECT_NE(why(next(1)).find("there is a result"), std::string::npos);
+  EXPECT_EQ(ask("POST", "/jobs/" + id_ + "/cancel").status, 200);
+  EXPECT_NE(why(next(1)).find("is cancelled"), std::string::npos);
+  id_ = submit(R"({"argv":["a"]})");
+  EXPECT_NE(why(next(0)).find("has no iterations"), std::string::npos);
+}
+
+TEST_F(RestPartition, IsToldWhatIsWrongWithItsWords) {
+  for (const char* body :
+       {"{}", R"({"attempt":1})", R"({"had":0})", R"({"attempt":0,"had":0})",
+        R"({"attempt":4294967296,"had":0})", R"({"attempt":1,"had":-1})",
+        R"({"attempt":1,"had":"0"})", R"({"attempt":1,"had":0.5})",
+        R"({"attempt":1,"had":4611686018427387905})", R"({"attempt":1,"had":0,"done":0})"}) {
+    EXPECT_EQ(say("next", body).status, 400) << body;
+  }
+  EXPECT_EQ(say("leave", R"({"attempt":1,"had":0})").status, 400);
+  EXPECT_EQ(ask("POST", "/jobs/" + id_ + "/partitions/x/next", "{}").status, 400);
+  const auto scopes = parse_scopes("submit").value();
+  const std::string submitter = bearer(make_token(TestHub::kToken, scopes, 0).value());
+  for (const char* what : {"next", "leave"}) {
+    const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id_, what);
+    EXPECT_EQ(HttpClient(rest_.port()).ask("POST", path, submitter, "{}").status, 403);
+  }
 }
 
 TEST_F(RestApi, TheSameKeyIsTheSameJob) {

@@ -26,7 +26,8 @@ class Channel {
   int descriptor() const { return inner_; }  // For the program.
 
   // The program has ended, and well if it says so. Returns why its iterations are not done, if they
-  // are not; they go to others then.
+  // are not; they go to others then. A program that never asked here may have asked over HTTP: what
+  // the ledger says counts.
   Result<void> close(bool well);
 
  private:
@@ -35,6 +36,7 @@ class Channel {
   std::string answer(const std::string& line);
   std::string next();
   std::string leave(uint64_t done);
+  bool ended_elsewhere();
 
   Turns& turns_;
   Taker who_;

@@ -31,6 +31,9 @@ class Document:
         for part in schema.get("allOf", []):
             if wrong := self.check(part, value, where):
                 return wrong
+        either = schema.get("oneOf", [])
+        if either and sum(self.check(part, value, where) is None for part in either) != 1:
+            return f"{where} is not one of {either}"
         kinds = schema.get("type")
         if kinds and not any(is_kind(kind, value) for kind in [kinds] if isinstance(kind, str)):
             return f"{where} is no {kinds}"
@@ -117,7 +120,7 @@ class Generator:
     def path_value(self, path, parameter):
         if parameter["name"] == "id":
             return self.random.choice(self.jobs)
-        if parameter["name"] == "task":
+        if parameter["name"] in ("task", "partition"):
             return self.random.choice([0, 1, 2])
         if path.startswith("/blobs"):
             return self.random.choice([*self.blobs, "fuzz/" + self.name()])
