@@ -284,8 +284,9 @@ Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
     if (verb.wait) draft.spec.set_reply("reply." + draft.id);
     const Submitted submitted = TRY(submit_draft(env, draft));
     ids.push_back(submitted.id);
-    if (submitted.existed)
+    if (submitted.existed) {
       draft.spec = TRY(read_job(env.store.table(), submitted.id)).record.spec();
+    }
     TRY(print_submitted(verb, env, submitted, draft));
   }
   bool all_well = true;

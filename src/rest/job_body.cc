@@ -23,7 +23,7 @@ constexpr std::string_view kOwner = "api";  // Who says nothing else.
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 
 Result<void> set_field(const std::string& name, const json& value, JobParts& parts) {
-  const auto& fields = job_fields();
+  const auto fields = job_fields();
   const auto field = std::ranges::find(fields, name, &JobField::name);
   if (field == fields.end()) return invalid(fmt::format("a job has no {}", quote(name)));
   const Result<void> set = field->set(value, parts);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,6 @@ struct JobField {
   Result<void> (*set)(const nlohmann::json& value, JobParts& parts);
 };
 
-const std::vector<JobField>& job_fields();
+std::span<const JobField> job_fields();
 
 }  // namespace dunlin::rest

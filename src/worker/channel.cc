@@ -41,7 +41,10 @@ Channel::Channel(Turns& turns, Taker who, Turns::Unwanted unwanted, balance::Spa
     : turns_(turns), who_(std::move(who)), unwanted_(std::move(unwanted)), ready_(first) {}
 
 Channel::~Channel() {
-  if (thread_.joinable()) (void)close(false);
+  if (thread_.joinable()) {
+    stop();
+    turns_.lose(who_);
+  }
   for (const int socket : {outer_, inner_}) {
     if (socket >= 0) ::close(socket);
   }
@@ -130,10 +133,14 @@ std::string Channel::leave(uint64_t done) {
   return "end\n";
 }
 
-Result<void> Channel::close(bool well) {
-  // What it wrote last is answered before; nobody reads that.
+// What was written last is answered before; nobody reads that.
+void Channel::stop() {
   shutdown(inner_, SHUT_RDWR);
   thread_.join();
+}
+
+Result<void> Channel::close(bool well) {
+  stop();
   if (well && (ended_ || ended_elsewhere())) return {};
   turns_.lose(who_);
   if (!well) return {};

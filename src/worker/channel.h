@@ -32,6 +32,7 @@ class Channel {
 
  private:
   Result<void> start();
+  void stop();
   void serve();
   std::string answer(const std::string& line);
   std::string next();
