@@ -1,5 +1,5 @@
 # Iterative jobs over HTTP, with curl alone: submitted, asked for by programs that do not use
-# descriptor 3, one of which is killed, and seen to the end.
+# descriptor 3, one of which is killed, as is the hub, and seen to the end.
 source "$(dirname "$0")/lib.sh"
 pi=$(cd "$here/../../examples/pi" && pwd)
 
@@ -65,6 +65,15 @@ within 60 sh -c "'$DUNLIN' status $job --json | jq -e '[.iterations.partitions[]
 stop_worker "$second"
 ends_as done "$job"
 check "$job" 4000000
+
+# A hub that is killed: who did not hear its answer asks again.
+submit_json '"iterations": 5e6, "partitions": 2, "name": "hub"'
+within 60 sh -c "'$DUNLIN' status $job --json | jq -e '.iterations.done > 1000'"
+kill_hub
+http=${api#http://}
+start_hub --listen "127.0.0.1:$port" --http "${http%%/*}"
+ends_as done "$job"
+check "$job" 5000000
 
 # The same job in a file.
 cat >jobs.toml <<END
