@@ -124,28 +124,28 @@ TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
 // A partition whose program asks over HTTP. It runs as far as the store knows.
 class RestPartition : public RestApi {
  protected:
-  std::string id_ = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
-  std::unique_ptr<CallStore> store_ = rest_.store();
-  model::Page page_;
+  std::string id = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
+  std::unique_ptr<CallStore> store = rest_.store();
+  model::Page page;
 
   RestPartition() {
     claim(0, 1);
     claim(1, 1);
   }
   void claim(uint32_t partition, uint32_t attempt) {
-    model::Claim& claim = *page_.add_claims();
+    model::Claim& claim = *page.add_claims();
     claim.set_offset(partition);
     claim.set_attempt(attempt);
     claim.set_worker("w");
     put_page();
   }
   void put_page() {
-    const Row row{page_key(id_, 0), page_.SerializeAsString(), kAnyVersion};
-    EXPECT_TRUE(store_->table().put(kPages, row).ok());
+    const Row row{page_key(id, 0), page.SerializeAsString(), kAnyVersion};
+    EXPECT_TRUE(store->table().put(kPages, row).ok());
   }
 
   HttpAnswer say(const std::string& what, const std::string& body, int partition = 0) {
-    return ask("POST", fmt::format("/jobs/{}/partitions/{}/{}", id_, partition, what), body);
+    return ask("POST", fmt::format("/jobs/{}/partitions/{}/{}", id, partition, what), body);
   }
   HttpAnswer next(uint64_t had, uint32_t attempt = 1, int partition = 0) {
     return say("next", fmt::format(R"({{"attempt":{},"had":{}}})", attempt, had), partition);
@@ -202,7 +202,7 @@ TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
   EXPECT_EQ(turn["count"], 1) << turn;
   EXPECT_EQ(had + 1, 10U);
   // The silent one is told so, and a later attempt of it takes its place.
-  page_ = read_record<model::Page>(store_->table(), kPages, page_key(id_, 0)).value().record;
+  page = read_record<model::Page>(store->table(), kPages, page_key(id, 0)).value().record;
   EXPECT_NE(why(next(1, 1, 1)).find("silent for too long"), std::string::npos);
   claim(1, 2);
   EXPECT_NE(why(next(1, 1, 1)).find("attempt 2 does"), std::string::npos);
@@ -228,7 +228,7 @@ TEST_F(RestPartition, OfAWorkerThatLeavesIsToldToEnd) {
   model::WorkerInfo worker;
   worker.set_draining(true);
   const Row row{"w", worker.SerializeAsString(), kAnyVersion};
-  ASSERT_TRUE(store_->table().put(kWorkers, row).ok());
+  ASSERT_TRUE(store->table().put(kWorkers, row).ok());
   EXPECT_EQ(json::parse(next(0).body)["count"], 1) << "it has that";
   EXPECT_TRUE(ends(next(1)));
   EXPECT_TRUE(ends(next(1)));
@@ -244,12 +244,12 @@ TEST_F(RestPartition, IsRefusedIfItIsNotTheOneThatRuns) {
   EXPECT_NE(why(next(5)).find("was given 1 iterations, not 5"), std::string::npos);
   EXPECT_EQ(next(0, 1, 2).status, 404) << "there are two";
   EXPECT_EQ(ask("POST", "/jobs/nobody/partitions/0/next", R"({"attempt":1,"had":0})").status, 404);
-  page_.add_outcomes();
+  page.add_outcomes();
   put_page();
   EXPECT_NE(why(next(1)).find("there is a result"), std::string::npos);
-  EXPECT_EQ(ask("POST", "/jobs/" + id_ + "/cancel").status, 200);
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/cancel").status, 200);
   EXPECT_NE(why(next(1)).find("is cancelled"), std::string::npos);
-  id_ = submit(R"({"argv":["a"]})");
+  id = submit(R"({"argv":["a"]})");
   EXPECT_NE(why(next(0)).find("has no iterations"), std::string::npos);
 }
 
@@ -262,11 +262,11 @@ TEST_F(RestPartition, IsToldWhatIsWrongWithItsWords) {
     EXPECT_EQ(say("next", body).status, 400) << body;
   }
   EXPECT_EQ(say("leave", R"({"attempt":1,"had":0})").status, 400);
-  EXPECT_EQ(ask("POST", "/jobs/" + id_ + "/partitions/x/next", "{}").status, 400);
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/partitions/x/next", "{}").status, 400);
   const auto scopes = parse_scopes("submit").value();
   const std::string submitter = bearer(make_token(TestHub::kToken, scopes, 0).value());
   for (const char* what : {"next", "leave"}) {
-    const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id_, what);
+    const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id, what);
     EXPECT_EQ(HttpClient(rest_.port()).ask("POST", path, submitter, "{}").status, 403);
   }
 }
