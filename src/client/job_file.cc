@@ -9,6 +9,7 @@
 #include "client/input.h"
 #include "client/job_keys.h"
 #include "model/expand.h"
+#include "model/iterations.h"
 #include "model/keys.h"
 
 namespace dunlin {
@@ -20,8 +21,8 @@ constexpr size_t kJobsMax = 10'000;
 // Reads the jobs of one file, top to bottom.
 class JobFile {
  public:
-  JobFile(const std::string& file, const BlobPrefix& blob_prefix)
-      : file_(file), blob_prefix_(blob_prefix) {
+  JobFile(const std::string& file, WallTime now, const BlobPrefix& blob_prefix)
+      : file_(file), now_(now), blob_prefix_(blob_prefix) {
     const std::string folder = std::filesystem::path(file).parent_path().string();
     if (!folder.empty()) folder_ = folder + '/';
   }
@@ -58,6 +59,7 @@ class JobFile {
   Result<void> add(const toml::table& table) {
     JobDraft draft;
     draft.folder = folder_;
+    draft.now = now_;
     draft.job.line = table.source().begin.line;
     draft.job.spec.set_priority(kPriorityDefault);
     for (const auto& [key, value] : table) {
@@ -91,6 +93,7 @@ class JobFile {
     model::Spec& spec = draft.job.spec;
     *spec.mutable_inputs() = std::move(gathered.inputs);
     spec.set_tasks(gathered.tasks);
+    draft.job.by_slots = TRY(set_iterations(draft.iterations, spec));
     draft.job.blobs = std::move(gathered.blobs);
     if (spec.ByteSizeLong() > kSpecMax) {
       return refuse(
@@ -124,6 +127,7 @@ class JobFile {
   }
 
   const std::string file_;
+  const WallTime now_;
   const BlobPrefix& blob_prefix_;
   std::string folder_;
   std::vector<FileJob> jobs_;
@@ -133,14 +137,14 @@ class JobFile {
 }  // namespace
 
 Result<std::vector<FileJob>> parse_jobs(std::string_view text, const std::string& file,
-                                        const BlobPrefix& blob_prefix) {
+                                        WallTime now, const BlobPrefix& blob_prefix) {
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed) {
     return Error{Code::invalid,
                  fmt::format("{}:{}: {}", shown_name(file), parsed.error().source().begin.line,
                              parsed.error().description())};
   }
-  auto jobs = TRY(JobFile(file, blob_prefix).read(parsed.table()));
+  auto jobs = TRY(JobFile(file, now, blob_prefix).read(parsed.table()));
   // A job that stands further down is not an id, so say that before anything is submitted.
   for (const FileJob& job : jobs) {
     for (const std::string& id : job.after_ids) {
@@ -156,9 +160,10 @@ Result<std::vector<FileJob>> parse_jobs(std::string_view text, const std::string
   return jobs;
 }
 
-Result<std::vector<FileJob>> read_jobs(const std::string& file, const BlobPrefix& blob_prefix) {
+Result<std::vector<FileJob>> read_jobs(const std::string& file, WallTime now,
+                                       const BlobPrefix& blob_prefix) {
   const std::string text = TRY(read_input(file, kFileBytesMax));
-  return parse_jobs(text, file, blob_prefix);
+  return parse_jobs(text, file, now, blob_prefix);
 }
 
 }  // namespace dunlin

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/env.h"
 #include "base/result.h"
 #include "client/sources.h"
 #include "model/records.pb.h"
@@ -28,8 +29,9 @@
 namespace dunlin {
 
 struct FileJob {
-  uint64_t line = 0;  // Where it begins.
-  model::Spec spec;   // But for owner, after, and the time.
+  uint64_t line = 0;      // Where it begins.
+  model::Spec spec;       // But for owner, after, and the time.
+  bool by_slots = false;  // As many partitions as there are slots.
   std::vector<Gathered::Blob> blobs;
   std::vector<size_t> after_jobs;      // Of this file: numbers of jobs above, from 0.
   std::vector<std::string> after_ids;  // Of other jobs.
@@ -38,9 +40,11 @@ struct FileJob {
 // What the blobs of the file's n-th job are called, but for a number at the end.
 using BlobPrefix = std::function<std::string(size_t job)>;
 
+// Deadlines are from `now` on.
 Result<std::vector<FileJob>> parse_jobs(std::string_view text, const std::string& file,
-                                        const BlobPrefix& blob_prefix);
+                                        WallTime now, const BlobPrefix& blob_prefix);
 
-Result<std::vector<FileJob>> read_jobs(const std::string& file, const BlobPrefix& blob_prefix);
+Result<std::vector<FileJob>> read_jobs(const std::string& file, WallTime now,
+                                       const BlobPrefix& blob_prefix);
 
 }  // namespace dunlin

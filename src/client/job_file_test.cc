@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <fstream>
 
 #include "model/inputs.h"
@@ -10,10 +11,12 @@
 namespace dunlin {
 namespace {
 
+constexpr WallTime kNow = WallTime(std::chrono::seconds(1'800'000'000));
+
 std::string prefix(size_t job) { return "jobs/" + std::to_string(job) + "/in"; }
 
 Result<std::vector<FileJob>> parse(std::string_view text, const std::string& file = "jobs.toml") {
-  return parse_jobs(text, file, prefix);
+  return parse_jobs(text, file, kNow, prefix);
 }
 
 std::string why(std::string_view text) {
@@ -78,6 +81,42 @@ after = ["sim", "j-123"]
             (std::vector<std::string>{"a b", "3"}));
 }
 
+TEST(JobFile, JobsMayShareIterations) {
+  const auto jobs = parse(R"(
+[[job]]
+command = "./pi"
+iterations = 1e6
+partitions = 2
+partitions_max = 20
+span = "200ms"
+finish_by = "25m"
+
+[[job]]
+command = "./pi"
+iterations = 9007199254740993
+retries = 0
+
+[[job]]
+command = "x"
+array = "0-9"
+finish_by = "2099-01-31 17:00"
+)")
+                        .value();
+  const model::Spec& late = jobs[0].spec;
+  EXPECT_EQ(late.iterations().total(), 1'000'000U);
+  EXPECT_EQ(late.iterations().partitions(), 2U);
+  EXPECT_EQ(late.iterations().span_ms(), 200U);
+  EXPECT_EQ(late.tasks(), 20U);
+  EXPECT_EQ(late.retries(), 3U);
+  EXPECT_EQ(WallTime(Millis(late.finish_by_ms())), kNow + std::chrono::minutes(25));
+  EXPECT_FALSE(jobs[0].by_slots);
+  EXPECT_TRUE(jobs[1].by_slots);
+  EXPECT_EQ(jobs[1].spec.iterations().total(), 9007199254740993U) << "exactly";
+  EXPECT_EQ(jobs[1].spec.retries(), 0U);
+  EXPECT_FALSE(jobs[2].spec.has_iterations());
+  EXPECT_GT(jobs[2].spec.finish_by_ms(), 0);
+}
+
 TEST(JobFile, FilesThatItNamesStandBesideIt) {
   const TempFolder folder;
   const std::string file = folder.path() + "/jobs.toml";
@@ -89,7 +128,7 @@ TEST(JobFile, FilesThatItNamesStandBesideIt) {
   std::ofstream(file) << "[[job]]\nargv = [\"x\", \"{name}\"]\ncsv = \"in.csv\"\n"
                       << "[[job]]\ncommand = \"x\"\nlines = \"in.txt\"\n"
                       << "[[job]]\njson = \"in.json\"\n";
-  const auto jobs = read_jobs(file, prefix).value();
+  const auto jobs = read_jobs(file, kNow, prefix).value();
   EXPECT_EQ(jobs[0].spec.inputs().columns(1), "name");
   EXPECT_EQ(jobs[1].spec.tasks(), 1000U);
   ASSERT_EQ(jobs[1].blobs.size(), 1U);
@@ -115,6 +154,24 @@ TEST(JobFile, AnErrorNamesTheLineAndWhatIsExpected) {
   EXPECT_EQ(of_key("lines = \"-\"").find("jobs.toml:3: lines must be the name of a file"), 0U);
   EXPECT_NE(of_key("lines = \"none\"").find("cannot read none"), std::string::npos);
   EXPECT_EQ(of_key("timeout = ").find("jobs.toml:3: "), 0U);
+  for (const char* bad : {"0", "-1", "0.5", "true", "\"1e6\"", "nan"}) {
+    const std::string said = of_key(fmt::format("iterations = {}", bad));
+    EXPECT_EQ(said.find("jobs.toml:3: iterations must be a number of 1 on"), 0U) << said;
+  }
+  EXPECT_EQ(of_key("iterations = 1.5").find("jobs.toml:3: iterations: 1.5 is no number"), 0U);
+  EXPECT_EQ(of_key("iterations = 1e30").find("jobs.toml:3: iterations: 1e+30 is no number"), 0U);
+  EXPECT_EQ(of_key("iterations = 9\npartitions = 1001"),
+            "jobs.toml:4: partitions must be a number of 1 to 1000");
+  EXPECT_EQ(of_key("iterations = 9\npartitions_max = 0"),
+            "jobs.toml:4: partitions_max must be a number of 1 to 1000");
+  EXPECT_EQ(of_key("iterations = 9\nspan = 1"), "jobs.toml:4: span must be a duration like \"1s\"");
+  EXPECT_EQ(of_key("finish_by = \"soon\"")
+                .find("jobs.toml:3: finish_by: the deadline \"soon\" is no time: write 25m"),
+            0U);
+  EXPECT_EQ(of_key("finish_by = 25").find("jobs.toml:3: finish_by must be a time like"), 0U);
+  EXPECT_EQ(of_key("span = \"1s\""), "jobs.toml:1: span is for jobs with iterations");
+  EXPECT_EQ(of_key("iterations = 9\narray = \"0-3\"").find("jobs.toml:1: the tasks of a job with"),
+            0U);
 }
 
 TEST(JobFile, AnUnknownKeyIsRefusedWithTheNearestOne) {

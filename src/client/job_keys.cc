@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "model/keys.h"
+#include "model/ledgers.h"
 
 namespace dunlin {
 namespace {
@@ -165,6 +166,7 @@ Result<void> set_timeout(const toml::node& value, JobDraft& draft) {
 
 Result<void> set_retries(const toml::node& value, JobDraft& draft) {
   draft.job.spec.set_retries(TRY(count_of(value, 0)));
+  draft.iterations.retries_said = true;
   return {};
 }
 
@@ -235,7 +237,39 @@ Result<void> set_output_max(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
-constexpr std::array<Key, 25> kJobKeys = {{
+Result<void> set_total(const toml::node& value, JobDraft& draft) {
+  if (const auto whole = value.value_exact<int64_t>(); whole && *whole >= 1) {
+    draft.iterations.iterations = static_cast<uint64_t>(*whole);
+    return {};
+  }
+  const auto number = value.value_exact<double>();
+  if (!number || !(*number >= 1)) return unexpected();
+  draft.iterations.iterations = TRY(whole_iterations(*number));
+  return {};
+}
+
+Result<void> set_partitions(const toml::node& value, JobDraft& draft) {
+  draft.iterations.partitions = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+
+Result<void> set_partitions_max(const toml::node& value, JobDraft& draft) {
+  draft.iterations.partitions_max = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+
+Result<void> set_span(const toml::node& value, JobDraft& draft) {
+  draft.iterations.span = Millis(TRY(duration_of(value)));
+  return {};
+}
+
+Result<void> set_finish_by(const toml::node& value, JobDraft& draft) {
+  const std::string text = TRY(text_of(value));
+  draft.job.spec.set_finish_by_ms(TRY(parse_deadline(text, draft.now)).time_since_epoch().count());
+  return {};
+}
+
+constexpr std::array<Key, 30> kJobKeys = {{
     {"name", "a text of letters, digits, dots, dashes and underscores, at most 64", set_name},
     {"command", "a line for the shell, like \"gzip -9 {}\"", set_command},
     {"argv", "a list of words, the program first, like [\"gzip\", \"-9\", \"{}\"]", set_argv},
@@ -261,6 +295,11 @@ constexpr std::array<Key, 25> kJobKeys = {{
     {"after", "a list of names of jobs above, or of ids", set_after},
     {"delivery", "\"once\", \"at-most-once\" or \"relaxed\"", set_delivery},
     {"output_max", "a size like \"64M\"", set_output_max},
+    {"iterations", "a number of 1 on, like 1000000 or 1e6", set_total},
+    {"partitions", "a number of 1 to 1000", set_partitions},
+    {"partitions_max", "a number of 1 to 1000", set_partitions_max},
+    {"span", "a duration like \"1s\"", set_span},
+    {"finish_by", "a time like \"25m\", \"17:00\" or \"2030-01-31 17:00\"", set_finish_by},
 }};
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "client/job_file.h"
 #include "client/sources.h"
+#include "model/iterations.h"
 
 namespace dunlin {
 
@@ -23,7 +24,9 @@ struct JobDraft {
   std::vector<std::string> after;
   std::vector<std::string_view> input_keys;    // Which of array, values, lines, csv, json.
   std::vector<std::string_view> command_keys;  // Which of command, argv.
-  std::string folder;                          // Of the job file, with its slash.
+  IterationOptions iterations;
+  std::string folder;  // Of the job file, with its slash.
+  WallTime now;        // From which deadlines count.
 };
 
 // `invalid` names the key and what it expects, or the nearest key that there is.

@@ -7,6 +7,7 @@
 #include "client/find_job.h"
 #include "client/iterative.h"
 #include "client/job_verbs.h"
+#include "model/iterating.h"
 #include "model/json.h"
 #include "model/list_jobs.h"
 #include "model/progress.h"
@@ -87,23 +88,12 @@ Result<std::string> more_text(const VerbEnv& env, const Progress& progress, Wall
   return "deadline  " + deadline_text(spec.finish_by_ms(), now, judged) + '\n';
 }
 
-Result<ordered_json> full_json(const VerbEnv& env, const Progress& progress, WallTime now) {
-  ordered_json object = progress_json(progress);
-  const model::Spec& spec = progress.job.spec();
-  if (spec.finish_by_ms() > 0) object["finish_by_us"] = spec.finish_by_ms() * 1000;
-  if (spec.has_iterations()) {
-    const Iterating iterating = TRY(read_iterating(env.store.table(), progress.job, now));
-    object["iterations"] = iterating_json(iterating, has_ended(progress.standing.state));
-  }
-  return object;
-}
-
 Result<int> status_of_one(const StatusVerb& verb, const VerbEnv& env) {
   const WallTime now = env.clock.wall();
   const std::string id = TRY(find_job(env.store.table(), verb.job, now)).id();
   const Progress progress = TRY(read_progress(env.store, id, now));
   if (env.form == Form::json) {
-    const ordered_json object = TRY(full_json(env, progress, now));
+    const ordered_json object = TRY(status_json(env.store.table(), progress, now));
     TRY(print(json_line(object)));
   } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", state_word(progress.standing.state))));

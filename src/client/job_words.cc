@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "client/output.h"
 #include "model/workers.h"
 
@@ -55,32 +54,6 @@ std::string ending_words(const Standing& standing) {
     default:
       return "was skipped: " + end.why();
   }
-}
-
-std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker) {
-  const model::Requirements& needs = spec.requires_();
-  std::vector<std::string> missing;
-  for (const std::string& tag : needs.tags()) {
-    if (std::ranges::find(worker.tags(), tag) == worker.tags().end()) {
-      missing.push_back("the tag " + tag);
-    }
-  }
-  if (const std::string& function = spec.command().function(); !function.empty()) {
-    if (std::ranges::find(worker.functions(), function) == worker.functions().end()) {
-      missing.push_back("the function " + function);
-    }
-  }
-  if (needs.cpus() > worker.slots()) {
-    missing.push_back(fmt::format("{} cpus (it has {})", needs.cpus(), worker.slots()));
-  }
-  if (needs.mem_bytes() > worker.mem_bytes()) {
-    missing.push_back(fmt::format("{} of memory (it has {})", human_size(needs.mem_bytes()),
-                                  human_size(worker.mem_bytes())));
-  }
-  if (needs.gpus() > worker.gpus()) {
-    missing.push_back(fmt::format("{} gpus (it has {})", needs.gpus(), worker.gpus()));
-  }
-  return missing;
 }
 
 std::string explain_open(const Scene& scene, WallTime now) {

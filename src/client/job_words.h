@@ -13,10 +13,6 @@ namespace dunlin {
 // "is done: 100 tasks ok", "was cancelled: 3 tasks ok, 1 failed". REQUIRES: it has ended.
 std::string ending_words(const Standing& standing);
 
-// What keeps a worker from running the job's tasks: "the tag gpu", "4 cpus (it has 2)". None if it
-// can.
-std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker);
-
 // Why an open job is not further than it is, and what to do about it: sentences, one a line.
 struct Scene {
   Progress progress = {};

@@ -9,16 +9,17 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "base/text.h"
 #include "client/find_job.h"
 #include "client/input.h"
-#include "client/iterative.h"
 #include "client/job_file.h"
 #include "client/job_words.h"
 #include "client/result_lines.h"
 #include "model/expand.h"
+#include "model/iterations.h"
 #include "model/json.h"
+#include "model/rows.h"
 #include "model/submit.h"
-#include "model/workers.h"
 
 namespace dunlin {
 namespace {
@@ -76,6 +77,15 @@ Result<void> check(const Draft& draft) {
   return {};
 }
 
+Result<IterationOptions> iteration_options(const SubmitVerb& verb) {
+  IterationOptions options{.partitions = verb.partitions,
+                           .partitions_max = verb.partitions_max,
+                           .retries_said = verb.retries.has_value()};
+  if (!verb.iterations.empty()) options.iterations = TRY(parse_iterations(verb.iterations));
+  if (!verb.span.empty()) options.span = TRY(parse_duration(verb.span));
+  return options;
+}
+
 Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, WallTime now) {
   Draft draft{.id = id, .key = verb.key, .spec = TRY(spec_of(verb)), .blobs = {}, .stdin_file = {}};
   Gathered gathered = TRY(gather_for(verb, id));
@@ -84,7 +94,12 @@ Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, Wall
   draft.spec.set_tasks(gathered.tasks);
   draft.spec.set_created_us(to_us(now));
   draft.blobs = std::move(gathered.blobs);
-  draft.by_slots = TRY(set_iterations(verb, now, draft.spec));
+  if (!verb.finish_by.empty()) {
+    draft.spec.set_finish_by_ms(
+        TRY(parse_deadline(verb.finish_by, now)).time_since_epoch().count());
+  }
+  const IterationOptions options = TRY(iteration_options(verb));
+  draft.by_slots = TRY(set_iterations(options, draft.spec));
   TRY(add_stdin(verb, draft));
   TRY(check(draft));
   return draft;
@@ -99,8 +114,8 @@ Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random
     }
     return ids[job];
   };
-  auto jobs =
-      TRY(read_jobs(verb.job_file, [&](size_t job) { return input_blob_name(id_of(job), ""); }));
+  auto jobs = TRY(
+      read_jobs(verb.job_file, now, [&](size_t job) { return input_blob_name(id_of(job), ""); }));
   const std::string owner = TRY(spec_of({.owner = verb.owner})).owner();
   std::vector<Draft> drafts;
   for (FileJob& job : jobs) {
@@ -109,7 +124,8 @@ Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random
                                              .spec = std::move(job.spec),
                                              .blobs = std::move(job.blobs),
                                              .stdin_file = {},
-                                             .after = job.after_jobs});
+                                             .after = job.after_jobs,
+                                             .by_slots = job.by_slots});
     if (!verb.key.empty()) draft.key = fmt::format("{}.{}", verb.key, drafts.size());
     draft.spec.set_owner(owner);
     draft.spec.set_created_us(to_us(now));
@@ -138,15 +154,6 @@ Result<void> resolve_after(const VerbEnv& env, model::Spec& spec) {
     other = TRY(find_job(env.store.table(), other, env.clock.wall())).id();
   }
   return {};
-}
-
-Result<uint64_t> slots_online(const VerbEnv& env, const model::Spec& spec) {
-  const WallTime now = env.clock.wall();
-  uint64_t slots = 0;
-  for (const model::WorkerInfo& worker : TRY(read_workers(env.store.table()))) {
-    if (is_online(worker, now) && missing_for(spec, worker).empty()) slots += worker.slots();
-  }
-  return slots / std::max(spec.requires_().cpus(), 1U);
 }
 
 Result<Submitted> submit_draft(const VerbEnv& env, Draft& draft) {
@@ -273,10 +280,13 @@ Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
   std::vector<std::string> ids;
   for (Draft& draft : drafts) {
     for (const size_t before : draft.after) draft.spec.add_after(ids[before]);
-    if (draft.by_slots) set_partitions(TRY(slots_online(env, draft.spec)), draft.spec);
+    if (draft.by_slots) TRY(fit_to_slots(env.store.table(), env.clock.wall(), draft.spec));
     if (verb.wait) draft.spec.set_reply("reply." + draft.id);
     const Submitted submitted = TRY(submit_draft(env, draft));
     ids.push_back(submitted.id);
+    if (submitted.existed) {
+      draft.spec = TRY(read_job(env.store.table(), submitted.id)).record.spec();
+    }
     TRY(print_submitted(verb, env, submitted, draft));
   }
   bool all_well = true;

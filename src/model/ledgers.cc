@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "model/keys.h"
 #include "model/partition_record.h"
 #include "model/rows.h"
@@ -143,6 +144,26 @@ Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
   return false;
 }
 
+// Those whose iterations go to others.
+Result<std::vector<Failed>> find_gone(Table& table, const Taker& who, const Ledger& ledger,
+                                      const Silent& silent) {
+  std::vector<Failed> gone = TRY(find_failed(table, who, ledger));
+  for (const Failed& one : silent.gone) {
+    if (TRY(shut_out(table, who.job.id, one))) gone.push_back(one);
+  }
+  return gone;
+}
+
+// What it was given after the first `had`, as far as it lies side by side. REQUIRES: there is more.
+Span given_after(const Ledger::Holder& holder, uint64_t had) {
+  for (const Span& span : holder.spans) {
+    if (had < span.size()) return {span.first + had, span.last};
+    had -= span.size();
+  }
+  CHECK(false);
+  return {};
+}
+
 Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   const IterativeJob& job = who.job;
   const balance::Task& task = ledger.task;
@@ -152,14 +173,13 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   }
   const Ledger::Holder& holder = ledger.holders[who.partition];
   if (holder.attempt == who.attempt && holder.taken > who.had) {
-    const Span last = holder.spans.back();
-    const uint64_t again = std::min(holder.taken - who.had, last.size());
-    return {.code = balance::Code::ok, .span = Span{last.last - again, last.last}, .eta = task.eta};
+    return {.code = balance::Code::ok, .span = given_after(holder, who.had), .eta = task.eta};
   }
   if (holder.attempt == who.attempt && task.partitions[who.partition].finished) {
     return {.code = balance::Code::ok, .span = {}, .eta = task.eta};
   }
-  if (holder.attempt == who.attempt && holder.taken < who.had) {  // It was given up.
+  const uint64_t given = holder.attempt == who.attempt ? holder.taken : 0;
+  if (given < who.had) {  // It was given up.
     return {.code = balance::Code::ended, .span = {}, .eta = task.eta};
   }
   const Turn turn =
@@ -189,8 +209,9 @@ Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
     others += i != who.partition && task.is_active(task.partitions[i], since) ? 1 : 0;
   }
   const size_t have = ledger.holders.size();
-  const bool here = who.partition < have && ledger.holders[who.partition].attempt == who.attempt;
-  if (!here || (others == 0 && have >= who.job.most)) return turn_of(ledger, who, {}, since);
+  if (!has_place(ledger, who) || (others == 0 && have >= who.job.most)) {
+    return turn_of(ledger, who, {}, since);
+  }
   const balance::Code code = end_early(ledger, balance::by_speed(), who.partition, who.attempt,
                                        ledger.holders[who.partition].taken, since);
   if (others == 0 && ledger.pool() > 0) add_partitions(ledger, 1);
@@ -262,6 +283,42 @@ void shut(model::Page& page, uint32_t offset, uint32_t attempt) {
   entry.set_attempt(std::max(entry.attempt(), attempt));
 }
 
+Result<std::string> worker_of(Table& table, const Taker& who) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::conflict,
+                 fmt::format("attempt {} of partition {} {}", who.attempt, who.partition, why)};
+  };
+  const std::string key = page_key(who.job.id, page_of(who.partition));
+  const model::Page page = TRY(read_record<model::Page>(table, kPages, key)).record;
+  const uint32_t offset = offset_of(who.partition);
+  const auto has_offset = [&](const auto& one) { return one.offset() == offset; };
+  if (std::ranges::any_of(page.outcomes(), has_offset)) return refuse("is over: there is a result");
+  const model::Claim* latest = nullptr;
+  for (const model::Claim& claim : page.claims()) {
+    if (!has_offset(claim)) continue;
+    if (latest == nullptr || claim.attempt() > latest->attempt()) latest = &claim;
+  }
+  if (latest == nullptr) return refuse("does not run, nor does another");
+  if (latest->attempt() != who.attempt) {
+    return refuse(fmt::format("does not run: attempt {} does", latest->attempt()));
+  }
+  const auto is_shut = [&](const model::Claim& one) {
+    return has_offset(one) && one.attempt() >= who.attempt;
+  };
+  if (std::ranges::any_of(page.shut(), is_shut)) {
+    return refuse("was silent for too long, and others have its iterations");
+  }
+  return latest->worker();
+}
+
+Result<Place> find_place(Table& table, const Taker& who, WallTime now) {
+  const Ledger ledger = TRY(read_ledger(table, who.job, now)).ledger;
+  if (who.partition >= ledger.holders.size()) return Place{};
+  const Ledger::Holder& holder = ledger.holders[who.partition];
+  if (holder.attempt != who.attempt) return Place{};
+  return Place{true, ledger.task.partitions[who.partition].finished, holder.taken};
+}
+
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now) {
   return ledger_of(TRY(read_row(table, job)), job, now);
 }
@@ -273,10 +330,7 @@ Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leavin
     Silent silent;
     if (ledger.pool() == 0 && !leaving) silent = find_silent(ledger, who, since);
     if (ledger.pool() == 0 && !looked) {
-      gone = TRY(find_failed(table, who, ledger));
-      for (const Failed& one : silent.gone) {
-        if (TRY(shut_out(table, who.job.id, one))) gone.push_back(one);
-      }
+      gone = TRY(find_gone(table, who, ledger, silent));
       looked = true;
     }
     for (const Failed& one : gone) {

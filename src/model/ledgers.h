@@ -16,6 +16,7 @@ namespace dunlin {
 inline constexpr std::string_view kLedgers = "ledgers";
 inline constexpr size_t kPartitionsMax = 1000;
 inline constexpr Millis kSpanDefault = Millis(1000);
+inline constexpr Millis kAskAgain = Millis(100);  // Who has to wait.
 
 struct IterativeJob {
   std::string id;
@@ -54,6 +55,18 @@ struct Taker {
 // again, and who asks may have to wait for that. If the deadline is in danger, there are more
 // partitions from now on. Who is `leaving` gets no more if there is somebody else to do it.
 Result<balance::Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving = false);
+
+// The worker that runs this attempt: its start is on record, it has no outcome, and nobody took its
+// place. `conflict` says what is not so.
+Result<std::string> worker_of(Table& table, const Taker& who);
+
+// What the ledger knows of an attempt.
+struct Place {
+  bool here = false;   // It has the partition's place.
+  bool ended = false;  // It was told to end, or has left.
+  uint64_t given = 0;  // Iterations; of one that has ended, those that count.
+};
+Result<Place> find_place(Table& table, const Taker& who, WallTime now);
 
 // From here on an outcome of this attempt, or of an earlier one, does not count.
 void shut(model::Page& page, uint32_t offset, uint32_t attempt);

@@ -94,6 +94,78 @@ TEST_F(Ledgers, AnAnswerThatWasLostIsGivenAgain) {
   EXPECT_EQ(read_ledger(table, job, at(3)).value().ledger.pool(), 100'000U - 2);
 }
 
+TEST_F(Ledgers, AllThatWasGivenIsGivenAgainInItsOrder) {
+  turn(0, 1, 0);
+  turn(0, 1, 1);
+  // What another one had lies elsewhere.
+  turn(1, 1, 1);
+  ASSERT_TRUE(lose_partition(table, {job, 1, 1}, at(2)).ok());
+  LedgerNow now = read_ledger(table, job, at(2)).value();
+  now.ledger.holders[0].spans.push_back({50'000, 50'001});
+  now.ledger.back.clear();
+  ASSERT_TRUE(table.put(kLedgers, {"job", encode(now).SerializeAsString(), kAnyVersion}).ok());
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 0}, at(3)).value().span, (Span{0, 2}));
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, at(3)).value().span, (Span{1, 2}));
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 2}, at(3)).value().span, (Span{50'000, 50'001}));
+}
+
+TEST_F(Ledgers, WhoSaysThatItHadMoreGetsNothing) {
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, at(0)).value().code, balance::Code::ended);
+  turn(0, 1, 0);
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, at(1)).value().code, balance::Code::ended);
+  const Place place = find_place(table, {job, 0, 1}, at(1)).value();
+  EXPECT_TRUE(place.here);
+  EXPECT_FALSE(place.ended);
+  EXPECT_EQ(place.given, 1U);
+  EXPECT_FALSE(find_place(table, {job, 0, 2}, at(1)).value().here);
+  EXPECT_FALSE(find_place(table, {job, 9, 1}, at(1)).value().here);
+}
+
+TEST_F(Ledgers, WhoLeavesDoesWhatItWasGivenWithoutHearingOfIt) {
+  turn(0, 1, 0);
+  turn(1, 1, 0);
+  const auto lost = take_turn(table, {job, 0, 1, 1}, at(1)).value().span;
+  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, at(2), true).value().span, lost);
+  EXPECT_FALSE(take_turn(table, {job, 0, 1, 2}, at(3), true).value().span);
+  const auto again = take_turn(table, {job, 0, 1, 2}, at(4), true).value();
+  EXPECT_EQ(again.code, balance::Code::ok) << "it is told to end again";
+  EXPECT_FALSE(again.span);
+  EXPECT_TRUE(find_place(table, {job, 0, 1}, at(4)).value().ended);
+}
+
+TEST_F(Ledgers, WhoRunsAPartitionIsInItsPage) {
+  const auto why = [this](uint32_t attempt) {
+    const auto worker = worker_of(table, {job, 1, attempt});
+    return worker.ok() ? worker.value() : worker.error().what;
+  };
+  model::Page page;
+  const auto put = [&] {
+    return table.put(kPages, {page_key("job", 0), page.SerializeAsString(), kAnyVersion}).ok();
+  };
+  EXPECT_EQ(why(1), "attempt 1 of partition 1 does not run, nor does another");
+  for (const uint32_t attempt : {1, 2}) {
+    model::Claim& claim = *page.add_claims();
+    claim.set_offset(1);
+    claim.set_attempt(attempt);
+    claim.set_worker(attempt == 1 ? "early" : "late");
+  }
+  page.add_claims()->set_attempt(9);  // Of another one.
+  ASSERT_TRUE(put());
+  EXPECT_EQ(why(1), "attempt 1 of partition 1 does not run: attempt 2 does");
+  EXPECT_EQ(why(2), "late");
+  EXPECT_EQ(why(3), "attempt 3 of partition 1 does not run: attempt 2 does");
+  shut(page, 1, 1);
+  ASSERT_TRUE(put());
+  EXPECT_EQ(why(2), "late");
+  shut(page, 1, 2);
+  ASSERT_TRUE(put());
+  EXPECT_EQ(why(2),
+            "attempt 2 of partition 1 was silent for too long, and others have its iterations");
+  page.add_outcomes()->set_offset(1);
+  ASSERT_TRUE(put());
+  EXPECT_EQ(why(2), "attempt 2 of partition 1 is over: there is a result");
+}
+
 TEST_F(Ledgers, WhoLeavesGivesTheRestToOthers) {
   turn(0, 1, 0);
   const auto alone = take_turn(table, {job, 0, 1, 1}, at(1), true);

@@ -27,6 +27,11 @@ model::Spec essence(const model::Job& job) {
   model::Spec spec = job.spec();
   spec.clear_created_us();
   spec.clear_reply();
+  spec.clear_finish_by_ms();
+  if (spec.has_iterations()) {  // However many partitions share them.
+    spec.clear_tasks();
+    spec.mutable_iterations()->clear_partitions();
+  }
   const std::string own = input_blob_name(job.id(), "");
   const auto shorten = [&](std::string& name) {
     if (name.starts_with(own)) name.erase(0, own.size());
@@ -36,6 +41,15 @@ model::Spec essence(const model::Job& job) {
   }
   shorten(*spec.mutable_stdin_blob());
   return spec;
+}
+
+// At the same time, or after as long as the other.
+bool same_deadline(const model::Spec& one, const model::Spec& other) {
+  const auto left_ms = [](const model::Spec& spec) {
+    return spec.finish_by_ms() - spec.created_us() / 1000;
+  };
+  if (one.finish_by_ms() == other.finish_by_ms()) return true;
+  return one.finish_by_ms() != 0 && other.finish_by_ms() != 0 && left_ms(one) == left_ms(other);
 }
 
 Result<bool> holds_same(Blobs& blobs, const std::string& name, const NamedBlob& wanted) {
@@ -53,7 +67,10 @@ Result<bool> holds_same(Blobs& blobs, const std::string& name, const NamedBlob& 
 // Is what is stored the job that we are about to submit?
 Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& job,
                      const SubmitOptions& options) {
-  if (essence(stored).SerializeAsString() != essence(job).SerializeAsString()) return false;
+  if (essence(stored).SerializeAsString() != essence(job).SerializeAsString() ||
+      !same_deadline(stored.spec(), job.spec())) {
+    return false;
+  }
   for (const NamedBlob& blob : options.blobs) {
     const std::string which = blob.name.substr(input_blob_name(job.id(), "").size());
     if (!TRY(holds_same(store.blobs(), input_blob_name(stored.id(), which), blob))) return false;

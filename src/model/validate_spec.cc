@@ -86,7 +86,7 @@ Result<void> check_environment(const model::Spec& spec) {
 
 Result<void> check_iterations(const model::Spec& spec) {
   const model::Iterations& iterations = spec.iterations();
-  if (iterations.total() == 0) return invalid("--iterations 0: there is nothing to do");
+  if (iterations.total() == 0) return invalid("0 iterations: there is nothing to do");
   if (iterations.total() > balance::kIterationsMax) {
     return invalid(fmt::format("{} iterations are too many: at most {}", iterations.total(),
                                balance::kIterationsMax));
@@ -101,8 +101,7 @@ Result<void> check_iterations(const model::Spec& spec) {
     return invalid("iterations are for programs: a function or a builtin cannot ask for them");
   }
   if (spec.delivery() != model::DELIVERY_ONCE) {
-    return invalid(
-        "iterations are always done once: --at-most-once and --relaxed are not for them");
+    return invalid("iterations are always done once: the delivery cannot be another");
   }
   return {};
 }

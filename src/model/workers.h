@@ -19,6 +19,10 @@ bool is_online(const model::WorkerInfo& worker, WallTime now);
 // online draining offline
 std::string_view state_word(const model::WorkerInfo& worker, WallTime now);
 
+// What keeps a worker from running the job's tasks: "the tag gpu", "4 cpus (it has 2)". None if it
+// can.
+std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker);
+
 // By id, those after `after`, at most `max`.
 Result<std::vector<model::WorkerInfo>> read_workers(Table& table, std::string after = "",
                                                     size_t max = SIZE_MAX);

@@ -10,6 +10,7 @@ Family api_family() {
   add_health_routes(family.routes);
   add_job_routes(family.routes);
   add_task_routes(family.routes);
+  add_partition_routes(family.routes);
   add_event_routes(family.routes);
   add_pool_routes(family.routes);
   add_blob_routes(family.routes);

@@ -13,6 +13,7 @@ Family api_family();
 void add_health_routes(std::vector<Route>& routes);
 void add_job_routes(std::vector<Route>& routes);
 void add_task_routes(std::vector<Route>& routes);
+void add_partition_routes(std::vector<Route>& routes);
 void add_event_routes(std::vector<Route>& routes);
 void add_pool_routes(std::vector<Route>& routes);
 void add_blob_routes(std::vector<Route>& routes);

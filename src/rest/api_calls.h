@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
+#include "model/keys.h"
 #include "rest/call.h"
 #include "store/store.h"
 
@@ -24,7 +25,21 @@ inline constexpr Parameter kMax{.name = "max",
                                 .most = kPageMax,
                                 .summary = "How many at most"};
 
-// `denied` if the token may only read, before anything else is said.
+// The number of a task or a partition, in a path.
+constexpr Parameter numbered(std::string_view name) {
+  return {.name = name,
+          .in = In::path,
+          .type = Type::number,
+          .required = true,
+          .least = 0,
+          .most = static_cast<int64_t>(kTasksMax),
+          .summary = "Its number, from 0"};
+}
+// Of a path; it was checked.
+uint64_t number_in_path(const Call& call, std::string_view name);
+
+// `denied` if the token allows less, before anything else is said.
 Result<void> need_submit(Store& store);
+Result<void> need_worker(Store& store);
 
 }  // namespace dunlin::rest

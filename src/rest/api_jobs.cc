@@ -3,6 +3,8 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "model/iterating.h"
+#include "model/iterations.h"
 #include "model/json.h"
 #include "model/list_jobs.h"
 #include "model/rows.h"
@@ -42,7 +44,9 @@ Result<void> post_job(Call& call, Store& store) {
   Random random(random_seed());
   JobDraft draft = TRY(draft_job(*body, make_job_id(random, call.now()), call.now()));
   TRY(set_key(call, draft.options));
+  if (draft.by_slots) TRY(fit_to_slots(store.table(), call.now(), draft.spec));
   const Submitted submitted = TRY(submit(store, draft.spec, draft.options));
+  if (submitted.existed) draft.spec = TRY(read_job(store.table(), submitted.id)).record.spec();
   return call.reply({.status = submitted.existed ? 200 : 201,
                      .headers = {{"content-type", "application/json"},
                                  {"location", fmt::format("{}/jobs/{}", call.match().family->prefix,
@@ -75,8 +79,8 @@ Result<void> list_jobs(Call& call, Store& store) {
 }
 
 Result<void> get_job(Call& call, Store& store) {
-  return reply_json(call, 200,
-                    progress_json(TRY(read_progress(store, call.path("id"), call.now()))));
+  const Progress progress = TRY(read_progress(store, call.path("id"), call.now()));
+  return reply_json(call, 200, TRY(status_json(store.table(), progress, call.now())));
 }
 
 Result<void> cancel(Call& call, Store& store) {
@@ -103,6 +107,11 @@ Parameter filter(std::string_view name, std::string_view summary) {
 Result<void> need_submit(Store& store) {
   // Nothing is renewed; but who may not submit may not even ask.
   TRY(store.queue().renew("reply.rest", {}, Millis(0)));
+  return {};
+}
+
+Result<void> need_worker(Store& store) {
+  TRY(store.queue().renew("rest", {}, Millis(0)));
   return {};
 }
 

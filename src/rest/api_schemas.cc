@@ -26,7 +26,30 @@ constexpr std::string_view kJob = R"({"type":"object","properties":{
   "required":["v","job","name","owner","state","tasks","ok","failed","waiting","created_us"]})";
 
 constexpr std::string_view kProgress = R"({"allOf":[{"$ref":"#/components/schemas/Job"},
-    {"type":"object","required":["rate","failures"]}]})";
+    {"type":"object","properties":{
+      "finish_by_us":{"type":"integer","description":"Only of a job with a deadline"},
+      "iterations":{"$ref":"#/components/schemas/Iterations"}},
+    "required":["rate","failures"]}]})";
+
+constexpr std::string_view kIterations = R"({"type":"object","description":
+    "Only of a job with iterations; speed, chance and more_slots only while it is open",
+  "properties":{
+    "total":{"type":"integer"},"done":{"type":"integer"},"speed":{"type":"number"},
+    "eta_s":{"type":"integer"},"chance":{"type":"number"},"more_slots":{"type":"integer"},
+    "partitions":{"type":"array","items":{"type":"object","properties":{
+      "partition":{"type":"integer"},"state":{"type":"string","enum":["waits","runs","ended"]},
+      "attempt":{"type":"integer"},"done":{"type":"integer"},"share":{"type":"integer"},
+      "speed":{"type":"number"},
+      "spans":{"type":"array","description":"First, and the one after the last",
+        "items":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2}}},
+    "required":["partition","state","attempt","done","share","speed","spans"]}}},
+  "required":["total","done","partitions"]})";
+
+constexpr std::string_view kTurn = R"({"type":"object","description":
+    "Iterations to do next; or nothing now, ask again; or nothing is left, end","properties":{
+    "first":{"type":"integer"},"count":{"type":"integer"},"wait_ms":{"type":"integer"},
+    "end":{"type":"boolean"}},
+  "oneOf":[{"required":["first","count"]},{"required":["wait_ms"]},{"required":["end"]}]})";
 
 constexpr std::string_view kJobs = R"({"type":"object","properties":{
     "jobs":{"type":"array","items":{"$ref":"#/components/schemas/Job"}},
@@ -103,11 +126,15 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
 
 const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() {
   static const std::vector<std::pair<std::string_view, std::string_view>> all = {
-      {"Problem", kProblem},   {"Submitted", kSubmitted}, {"Job", kJob},
-      {"Progress", kProgress}, {"Jobs", kJobs},           {"Cancelled", kCancelled},
-      {"Retried", kRetried},   {"Result", kResult},       {"Results", kResults},
-      {"Workers", kWorkers},   {"Depth", kDepth},         {"Infrastructures", kInfrastructures},
-      {"Blob", kBlob},         {"Blobs", kBlobs},         {"Version", kVersion},
+      {"Problem", kProblem}, {"Submitted", kSubmitted},
+      {"Job", kJob},         {"Progress", kProgress},
+      {"Jobs", kJobs},       {"Cancelled", kCancelled},
+      {"Retried", kRetried}, {"Result", kResult},
+      {"Results", kResults}, {"Workers", kWorkers},
+      {"Depth", kDepth},     {"Infrastructures", kInfrastructures},
+      {"Blob", kBlob},       {"Blobs", kBlobs},
+      {"Version", kVersion}, {"Iterations", kIterations},
+      {"Turn", kTurn},
   };
   return all;
 }

@@ -15,16 +15,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr Parameter kTask = numbered("task");
 constexpr size_t kPageBytes = 4 << 20;        // After which a page of results ends.
 constexpr uint64_t kTasksLookedAt = 100'000;  // For a page of those that failed.
-
-// Of a path; it was checked.
-uint64_t task_in(const Call& call) {
-  const std::string& text = call.path("task");
-  uint64_t task = 0;
-  std::from_chars(text.data(), text.data() + text.size(), task);
-  return task;
-}
 
 // About what an outcome takes in a reply.
 size_t bytes_of(const model::Outcome& outcome) {
@@ -69,7 +62,8 @@ struct Task {
   std::optional<TaskResult> result = {};
 };
 Result<Task> find_task(Call& call, Store& store) {
-  Task task{.job = TRY(read_job(store.table(), call.path("id"))).record, .number = task_in(call)};
+  Task task{.job = TRY(read_job(store.table(), call.path("id"))).record,
+            .number = number_in_path(call, "task")};
   if (task.number >= task.job.spec().tasks()) {
     return Error{Code::not_found, fmt::format("there is no task {}: the job has the tasks 0 to {}",
                                               task.number, task.job.spec().tasks() - 1)};
@@ -117,15 +111,14 @@ Result<void> send_output(Call& call, Store& store, std::string_view which) {
 Result<void> get_stdout(Call& call, Store& store) { return send_output(call, store, "out"); }
 Result<void> get_stderr(Call& call, Store& store) { return send_output(call, store, "err"); }
 
-constexpr Parameter kTask{.name = "task",
-                          .in = In::path,
-                          .type = Type::number,
-                          .required = true,
-                          .least = 0,
-                          .most = static_cast<int64_t>(kTasksMax),
-                          .summary = "Its number, from 0"};
-
 }  // namespace
+
+uint64_t number_in_path(const Call& call, std::string_view name) {
+  const std::string& text = call.path(name);
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 void add_task_routes(std::vector<Route>& routes) {
   routes.push_back(

@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "hub/test_rest.h"
 #include "hub/token.h"
+#include "model/keys.h"
+#include "model/rows.h"
 #include "model/submit.h"
 #include "rest/job_body.h"
 #include "rest/json_body.h"
@@ -56,6 +59,216 @@ TEST_F(RestApi, AJobIsSubmittedAndSeen) {
   EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/1/stdout").status, 404);
   EXPECT_EQ(ask("GET", "/jobs/" + id + "/tasks/2").status, 404);
   EXPECT_EQ(get("/jobs/" + id + "/results")["results"], json::array());
+}
+
+TEST_F(RestApi, AJobMayShareIterations) {
+  model::WorkerInfo worker;
+  worker.set_id("w");
+  worker.set_slots(6);
+  worker.set_seen_ms(rest_.clock().wall().time_since_epoch().count());
+  const auto store = rest_.store();
+  ASSERT_TRUE(store->table().put(kWorkers, {"w", worker.SerializeAsString(), kAnyVersion}).ok());
+  const std::string id = submit(R"({"argv":["pi"],"iterations":1e6,"span":"200ms","cpus":2})");
+  const json seen = get("/jobs/" + id);
+  EXPECT_EQ(seen["tasks"], 3) << "one for each slot";
+  EXPECT_EQ(seen["iterations"]["total"], 1'000'000);
+  EXPECT_EQ(seen["iterations"]["done"], 0);
+  EXPECT_EQ(seen["iterations"]["partitions"].size(), 3);
+  EXPECT_FALSE(seen.contains("finish_by_us"));
+  const model::Spec spec = read_job(store->table(), id).value().record.spec();
+  EXPECT_EQ(spec.iterations().span_ms(), 200U);
+  EXPECT_EQ(spec.retries(), 3U);
+
+  const json late = get("/jobs/" + submit(R"({"argv":["pi"],"iterations":9,"finish_by":"25m",
+                                              "partitions":2,"partitions_max":7,"retries":0})"));
+  EXPECT_EQ(late["tasks"], 7);
+  EXPECT_EQ(late["iterations"]["partitions"].size(), 2);
+  EXPECT_EQ(late["finish_by_us"], to_us(rest_.clock().wall()) + int64_t{25} * 60'000'000);
+  const json plain = get("/jobs/" + submit(R"({"argv":["a"],"values":[1,2],"finish_by":"1h"})"));
+  EXPECT_TRUE(plain.contains("finish_by_us"));
+  EXPECT_FALSE(plain.contains("iterations"));
+}
+
+TEST_F(RestApi, AJobWithIterationsMayBeSubmittedAgainLater) {
+  const std::string key = "idempotency-key: mine\r\n";
+  const std::string body = R"({"argv":["pi"],"iterations":9,"finish_by":"25m"})";
+  EXPECT_EQ(post(body, key).status, 201);
+  rest_.clock().move(Millis(5000));
+  const HttpAnswer again = post(body, key);
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(json::parse(again.body)["tasks"], 100);
+  EXPECT_EQ(post(R"({"argv":["pi"],"iterations":9,"finish_by":"26m"})", key).status, 409);
+}
+
+TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
+  const auto says = [this](const std::string& fields, std::string_view words) {
+    const std::string said = detail(R"({"argv":["a"],)" + fields + "}");
+    EXPECT_NE(said.find(words), std::string::npos) << fields << ": " << said;
+  };
+  for (const char* bad : {"0", "-1", "0.5", "\"1e6\"", "1e30", "true", "9007199254740992"}) {
+    says(fmt::format(R"("iterations":{})", bad), "iterations must be a number of 1 on");
+  }
+  says(R"("iterations":1.5)", "iterations: 1.5 is no number of iterations");
+  says(R"("iterations":9,"partitions":1001)", "partitions must be a number of 1 to 1000");
+  says(R"("iterations":9,"partitions_max":0)", "partitions_max must be a number of 1 to 1000");
+  says(R"("iterations":9,"partitions":5,"partitions_max":2)", "partitions");
+  says(R"("iterations":9,"span":"long")", "span: the duration");
+  says(R"("finish_by":"soon")", "finish_by: the deadline \"soon\" is no time");
+  says(R"("finish_by":"2001-01-01 00:00")", "finish_by: the deadline");
+  says(R"("partitions":3)", "partitions is for jobs with iterations");
+  says(R"("span":"1s")", "span is for jobs with iterations");
+  says(R"("iterations":9,"array":{"last":3})", "array");
+  says(R"("iterations":9,"delivery":"relaxed")", "delivery");
+}
+
+// A partition whose program asks over HTTP. It runs as far as the store knows.
+class RestPartition : public RestApi {
+ protected:
+  std::string id = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
+  std::unique_ptr<CallStore> store = rest_.store();
+  model::Page page;
+
+  RestPartition() {
+    claim(0, 1);
+    claim(1, 1);
+  }
+  void claim(uint32_t partition, uint32_t attempt) {
+    model::Claim& claim = *page.add_claims();
+    claim.set_offset(partition);
+    claim.set_attempt(attempt);
+    claim.set_worker("w");
+    put_page();
+  }
+  void put_page() {
+    const Row row{page_key(id, 0), page.SerializeAsString(), kAnyVersion};
+    EXPECT_TRUE(store->table().put(kPages, row).ok());
+  }
+
+  HttpAnswer say(const std::string& what, const std::string& body, int partition = 0) {
+    return ask("POST", fmt::format("/jobs/{}/partitions/{}/{}", id, partition, what), body);
+  }
+  HttpAnswer next(uint64_t had, uint32_t attempt = 1, int partition = 0) {
+    return say("next", fmt::format(R"({{"attempt":{},"had":{}}})", attempt, had), partition);
+  }
+  HttpAnswer leave(uint64_t done, uint32_t attempt = 1) {
+    return say("leave", fmt::format(R"({{"attempt":{},"done":{}}})", attempt, done));
+  }
+  static std::string why(const HttpAnswer& answer) {
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_EQ(answer.header("content-type"), "application/problem+json");
+    return json::parse(answer.body).value("detail", "");
+  }
+  static bool ends(const HttpAnswer& answer) {
+    return answer.status == 200 && json::parse(answer.body) == json{{"end", true}};
+  }
+};
+
+TEST_F(RestPartition, IsGivenIterationsUntilNoneAreLeft) {
+  uint64_t had = 0;
+  std::set<uint64_t> done;
+  while (true) {
+    const HttpAnswer answer = next(had);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(next(had).body, answer.body) << "the answer was lost";
+    const json turn = json::parse(answer.body);
+    if (turn.contains("end")) break;
+    EXPECT_EQ(turn.size(), 2U);
+    const auto count = turn["count"].get<uint64_t>();
+    for (uint64_t i = 0; i < count; ++i) done.insert(turn["first"].get<uint64_t>() + i);
+    had += count;
+    rest_.clock().move(Millis(10));
+  }
+  EXPECT_EQ(had, 10U);
+  EXPECT_EQ(done.size(), 10U);
+  EXPECT_EQ(*done.rbegin(), 9U);
+  EXPECT_TRUE(ends(next(had)));
+  EXPECT_TRUE(ends(leave(had))) << "that is what it ended with";
+  EXPECT_EQ(leave(3).status, 409);
+}
+
+TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
+  ASSERT_EQ(next(0, 1, 1).status, 200);  // It has one, and says nothing more.
+  uint64_t had = 0;
+  json turn;
+  while (true) {
+    rest_.clock().move(Millis(10));
+    turn = json::parse(next(had).body);
+    if (!turn.contains("count")) break;
+    had += turn["count"].get<uint64_t>();
+  }
+  EXPECT_EQ(turn, (json{{"wait_ms", 100}}));
+  rest_.clock().move(Millis(60'000));
+  turn = json::parse(next(had).body);
+  EXPECT_EQ(turn["count"], 1) << turn;
+  EXPECT_EQ(had + 1, 10U);
+  // The silent one is told so, and a later attempt of it takes its place.
+  page = read_record<model::Page>(store->table(), kPages, page_key(id, 0)).value().record;
+  EXPECT_NE(why(next(1, 1, 1)).find("silent for too long"), std::string::npos);
+  claim(1, 2);
+  EXPECT_NE(why(next(1, 1, 1)).find("attempt 2 does"), std::string::npos);
+  EXPECT_EQ(next(0, 2, 1).status, 200);
+}
+
+TEST_F(RestPartition, LeavesWithWhatItHasDone) {
+  next(0);
+  rest_.clock().move(Millis(10));
+  const uint64_t given = 1 + json::parse(next(1).body)["count"].get<uint64_t>();
+  ASSERT_GT(given, 1U);
+  EXPECT_NE(why(leave(given + 1)).find(fmt::format("was given {} iterations", given)),
+            std::string::npos);
+  EXPECT_TRUE(ends(leave(1)));
+  EXPECT_TRUE(ends(leave(1))) << "the answer was lost";
+  EXPECT_NE(why(leave(2)).find("was given 1 iterations, not 2"), std::string::npos);
+  EXPECT_TRUE(ends(next(given))) << "there is no more for it";
+}
+
+TEST_F(RestPartition, OfAWorkerThatLeavesIsToldToEnd) {
+  next(0);
+  next(0, 1, 1);
+  model::WorkerInfo worker;
+  worker.set_draining(true);
+  const Row row{"w", worker.SerializeAsString(), kAnyVersion};
+  ASSERT_TRUE(store->table().put(kWorkers, row).ok());
+  EXPECT_EQ(json::parse(next(0).body)["count"], 1) << "it has that";
+  EXPECT_TRUE(ends(next(1)));
+  EXPECT_TRUE(ends(next(1)));
+}
+
+TEST_F(RestPartition, IsRefusedIfItIsNotTheOneThatRuns) {
+  EXPECT_NE(why(next(0, 2)).find("does not run: attempt 1 does"), std::string::npos);
+  EXPECT_NE(why(next(0, 4'000'000'000)).find("does not run"), std::string::npos);
+  EXPECT_NE(why(leave(0, 2)).find("does not run"), std::string::npos);
+  EXPECT_NE(why(leave(0)).find("has no place"), std::string::npos) << "it never asked";
+  EXPECT_NE(why(next(5)).find("was given 0 iterations, not 5"), std::string::npos);
+  next(0);
+  EXPECT_NE(why(next(5)).find("was given 1 iterations, not 5"), std::string::npos);
+  EXPECT_EQ(next(0, 1, 2).status, 404) << "there are two";
+  EXPECT_EQ(ask("POST", "/jobs/nobody/partitions/0/next", R"({"attempt":1,"had":0})").status, 404);
+  page.add_outcomes();
+  put_page();
+  EXPECT_NE(why(next(1)).find("there is a result"), std::string::npos);
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/cancel").status, 200);
+  EXPECT_NE(why(next(1)).find("is cancelled"), std::string::npos);
+  id = submit(R"({"argv":["a"]})");
+  EXPECT_NE(why(next(0)).find("has no iterations"), std::string::npos);
+}
+
+TEST_F(RestPartition, IsToldWhatIsWrongWithItsWords) {
+  for (const char* body :
+       {"{}", R"({"attempt":1})", R"({"had":0})", R"({"attempt":0,"had":0})",
+        R"({"attempt":4294967296,"had":0})", R"({"attempt":1,"had":-1})",
+        R"({"attempt":1,"had":"0"})", R"({"attempt":1,"had":0.5})",
+        R"({"attempt":1,"had":4611686018427387905})", R"({"attempt":1,"had":0,"done":0})"}) {
+    EXPECT_EQ(say("next", body).status, 400) << body;
+  }
+  EXPECT_EQ(say("leave", R"({"attempt":1,"had":0})").status, 400);
+  EXPECT_EQ(ask("POST", "/jobs/" + id + "/partitions/x/next", "{}").status, 400);
+  const auto scopes = parse_scopes("submit").value();
+  const std::string submitter = bearer(make_token(TestHub::kToken, scopes, 0).value());
+  for (const char* what : {"next", "leave"}) {
+    const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id, what);
+    EXPECT_EQ(HttpClient(rest_.port()).ask("POST", path, submitter, "{}").status, 403);
+  }
 }
 
 TEST_F(RestApi, TheSameKeyIsTheSameJob) {

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "model/expand.h"
 #include "model/inputs.h"
+#include "model/iterations.h"
 #include "model/keys.h"
 #include "rest/job_fields.h"
 
@@ -22,7 +23,7 @@ constexpr std::string_view kOwner = "api";  // Who says nothing else.
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 
 Result<void> set_field(const std::string& name, const json& value, JobParts& parts) {
-  const auto& fields = job_fields();
+  const auto fields = job_fields();
   const auto field = std::ranges::find(fields, name, &JobField::name);
   if (field == fields.end()) return invalid(fmt::format("a job has no {}", quote(name)));
   const Result<void> set = field->set(value, parts);
@@ -71,7 +72,7 @@ void add_stdin(const std::string& bytes, JobDraft& draft) {
 }  // namespace
 
 Result<JobDraft> draft_job(const json& body, std::string id, WallTime now) {
-  JobParts parts;
+  JobParts parts{.now = now};
   parts.spec.set_priority(kPriorityDefault);
   parts.spec.set_owner(std::string(kOwner));
   for (const auto& [name, value] : body.items()) TRY(set_field(name, value, parts));
@@ -84,6 +85,7 @@ Result<JobDraft> draft_job(const json& body, std::string id, WallTime now) {
     return invalid("the job has no command: give it argv, a list of words, or line, for the shell");
   }
   TRY(add_inputs(parts, draft));
+  draft.by_slots = TRY(set_iterations(parts.iterations, draft.spec));
   add_stdin(parts.stdin_bytes, draft);
   TRY(validate_spec(draft.spec));
   TRY(Template::compile(draft.spec));
@@ -100,6 +102,12 @@ const std::string& job_schema() {
     }
     schema["oneOf"] =
         nlohmann::ordered_json::parse(R"([{"required":["argv"]},{"required":["line"]}])");
+    // Partitions are the tasks of a job with iterations, and each counts once.
+    schema["dependentRequired"] = nlohmann::ordered_json::parse(
+        R"({"partitions":["iterations"],"partitions_max":["iterations"],"span":["iterations"]})");
+    schema["dependentSchemas"] = nlohmann::ordered_json::parse(
+        R"({"iterations":{"properties":{
+              "values":false,"array":false,"delivery":{"const":"once"}}}})");
     return schema.dump();
   }();
   return text;

@@ -16,6 +16,7 @@ namespace dunlin::rest {
 struct JobDraft {
   model::Spec spec = {};
   SubmitOptions options = {};
+  bool by_slots = false;  // As many partitions as there are slots.
 };
 
 // `invalid` names what is wrong or unknown. All is checked that can be without the store.

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "model/keys.h"
+#include "model/ledgers.h"
 #include "model/submit.h"
 #include "store/store.h"
 
@@ -178,6 +179,7 @@ Result<void> set_timeout(const json& value, JobParts& parts) {
 }
 Result<void> set_retries(const json& value, JobParts& parts) {
   parts.spec.set_retries(TRY(count_of(value, 0, kRetriesMax)));
+  parts.iterations.retries_said = true;
   return {};
 }
 Result<void> set_backoff(const json& value, JobParts& parts) {
@@ -213,6 +215,35 @@ Result<void> set_after(const json& value, JobParts& parts) {
   return {};
 }
 
+// 1000000, or 1e6, which is the same number.
+Result<void> set_total(const json& value, JobParts& parts) {
+  if (!value.is_number_float()) {
+    parts.iterations.iterations = TRY(number_of(value, 1, kNumberMax));
+    return {};
+  }
+  const auto number = value.get<double>();
+  if (number < 1 || number > double{kNumberMax}) return unexpected();
+  parts.iterations.iterations = TRY(whole_iterations(number));
+  return {};
+}
+Result<void> set_partitions(const json& value, JobParts& parts) {
+  parts.iterations.partitions = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+Result<void> set_partitions_max(const json& value, JobParts& parts) {
+  parts.iterations.partitions_max = TRY(count_of(value, 1, kPartitionsMax));
+  return {};
+}
+Result<void> set_span(const json& value, JobParts& parts) {
+  parts.iterations.span = Millis(TRY(duration_of(value)));
+  return {};
+}
+Result<void> set_finish_by(const json& value, JobParts& parts) {
+  const std::string text = TRY(text_of(value));
+  parts.spec.set_finish_by_ms(TRY(parse_deadline(text, parts.now)).time_since_epoch().count());
+  return {};
+}
+
 constexpr std::string_view kNameSchema =
     R"({"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$","examples":["sweep-7"]})";
 constexpr std::string_view kDurationSchema =
@@ -222,75 +253,94 @@ constexpr std::string_view kSizeSchema =
     R"({"type":["integer","string"],"minimum":0,"maximum":9007199254740991,"maxLength":20,
         "examples":["4G",1048576]})";
 
-}  // namespace
-
-const std::vector<JobField>& job_fields() {
-  static const std::vector<JobField> fields = {
-      {"argv", "a list of words, the program first: run as it is, without a shell",
-       R"({"type":"array","items":{"type":["string","integer"]},"minItems":1,"maxItems":10000,
+constexpr JobField kJobFields[] = {
+    {"argv", "a list of words, the program first: run as it is, without a shell",
+     R"({"type":"array","items":{"type":["string","integer"]},"minItems":1,"maxItems":10000,
            "examples":[["echo","hello"],["true"]]})",
-       set_argv},
-      {"line", "a line for the shell, like \"gzip -9 {}\"",
-       R"({"type":"string","minLength":1,"maxLength":131072,"examples":["echo {}"]})", set_line},
-      {"no_quote", "true if values are not to be quoted for the shell", R"({"type":"boolean"})",
-       set_no_quote},
-      {"values", "a list of texts and whole numbers, a task for each",
-       R"({"type":"array","items":{"type":["string","integer"]},"minItems":1,"maxItems":1000000,
+     set_argv},
+    {"line", "a line for the shell, like \"gzip -9 {}\"",
+     R"({"type":"string","minLength":1,"maxLength":131072,"examples":["echo {}"]})", set_line},
+    {"no_quote", "true if values are not to be quoted for the shell", R"({"type":"boolean"})",
+     set_no_quote},
+    {"values", "a list of texts and whole numbers, a task for each",
+     R"({"type":"array","items":{"type":["string","integer"]},"minItems":1,"maxItems":1000000,
            "examples":[["a","b"],[1,2,3]]})",
-       set_values},
-      {"array", "numbers from first (0) to last, each step (1) apart: a task for each",
-       R"({"type":"object","properties":{
+     set_values},
+    {"array", "numbers from first (0) to last, each step (1) apart: a task for each",
+     R"({"type":"object","properties":{
              "first":{"type":"integer","minimum":0,"maximum":9007199254740991},
              "last":{"type":"integer","minimum":0,"maximum":9007199254740991},
              "step":{"type":"integer","minimum":1,"maximum":9007199254740991}},
            "required":["last"],"additionalProperties":false,
            "examples":[{"last":9},{"first":1,"last":10,"step":3}]})",
-       set_array},
-      {"colsep", "a regular expression of at most 64 bytes, which splits values into {1} {2} ...",
-       R"({"type":"string","minLength":1,"maxLength":64,"examples":[","]})", set_colsep},
-      {"name", "a name of 1 to 64 of A-Z a-z 0-9 . _ -, for people", kNameSchema, set_name},
-      {"owner", "a name of 1 to 64 of A-Z a-z 0-9 . _ -: whose job it is (api)", kNameSchema,
-       set_owner},
-      {"key", "a name of 1 to 64 of A-Z a-z 0-9 . _ -: as the header Idempotency-Key", kNameSchema,
-       set_key},
-      {"priority", "a number of 0 to 9, larger first (5)",
-       R"({"type":"integer","minimum":0,"maximum":9})", set_priority},
-      {"tags", "a list of tags that a worker must have",
-       R"({"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9._=:+@/-]{1,64}$",
+     set_array},
+    {"colsep", "a regular expression of at most 64 bytes, which splits values into {1} {2} ...",
+     R"({"type":"string","minLength":1,"maxLength":64,"examples":[","]})", set_colsep},
+    {"name", "a name of 1 to 64 of A-Z a-z 0-9 . _ -, for people", kNameSchema, set_name},
+    {"owner", "a name of 1 to 64 of A-Z a-z 0-9 . _ -: whose job it is (api)", kNameSchema,
+     set_owner},
+    {"key", "a name of 1 to 64 of A-Z a-z 0-9 . _ -: as the header Idempotency-Key", kNameSchema,
+     set_key},
+    {"priority", "a number of 0 to 9, larger first (5)",
+     R"({"type":"integer","minimum":0,"maximum":9})", set_priority},
+    {"tags", "a list of tags that a worker must have",
+     R"({"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9._=:+@/-]{1,64}$",
            "examples":["gpu"]},"maxItems":1000})",
-       set_tags},
-      {"cpus", "a number of 1 to 1000000: slots that a task takes",
-       R"({"type":"integer","minimum":1,"maximum":1000000})", set_cpus},
-      {"mem", "bytes, or a size like \"4G\": what a task needs of memory", kSizeSchema, set_mem},
-      {"gpus", "a number of 0 to 1000000", R"({"type":"integer","minimum":0,"maximum":1000000})",
-       set_gpus},
-      {"env", "an object like {\"SEED\":\"1\"}",
-       R"({"type":"object","additionalProperties":{"type":["string","integer"]},
+     set_tags},
+    {"cpus", "a number of 1 to 1000000: slots that a task takes",
+     R"({"type":"integer","minimum":1,"maximum":1000000})", set_cpus},
+    {"mem", "bytes, or a size like \"4G\": what a task needs of memory", kSizeSchema, set_mem},
+    {"gpus", "a number of 0 to 1000000", R"({"type":"integer","minimum":0,"maximum":1000000})",
+     set_gpus},
+    {"env", "an object like {\"SEED\":\"1\"}",
+     R"({"type":"object","additionalProperties":{"type":["string","integer"]},
            "maxProperties":1000,"examples":[{"SEED":"1"}]})",
-       set_env},
-      {"cwd", "the path of a folder, from the root; a fresh one if it is not said",
-       R"({"type":"string","pattern":"^[/{]","maxLength":4096,"examples":["/tmp"]})", set_cwd},
-      {"stdin", "a text, the standard input of each task", R"({"type":"string"})", set_stdin},
-      {"timeout", "a duration like \"5m\", of each attempt", kDurationSchema, set_timeout},
-      {"retries", "a number of 0 to 1000: further tries of a task that fails",
-       R"({"type":"integer","minimum":0,"maximum":1000})", set_retries},
-      {"backoff", "a duration like \"10s\", before the first of them; doubles with each",
-       kDurationSchema, set_backoff},
-      {"retry_on", "a list of exit codes of 1 to 255 that are worth a retry; all if it is not said",
-       R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255},"maxItems":255})",
-       set_retry_on},
-      {"cleanup", "a line for the shell, run after each attempt",
-       R"({"type":"string","minLength":1,"maxLength":131072,"examples":["true"]})", set_cleanup},
-      {"output_max", "bytes, or a size like \"64M\": kept of stdout and of stderr", kSizeSchema,
-       set_output_max},
-      {"delivery", "\"once\", \"at-most-once\" or \"relaxed\"",
-       R"({"type":"string","enum":["once","at-most-once","relaxed"]})", set_delivery},
-      {"after", "a list of ids of jobs that must be done, all well, before this one starts",
-       R"({"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"},
+     set_env},
+    {"cwd", "the path of a folder, from the root; a fresh one if it is not said",
+     R"({"type":"string","pattern":"^[/{]","maxLength":4096,"examples":["/tmp"]})", set_cwd},
+    {"stdin", "a text, the standard input of each task", R"({"type":"string"})", set_stdin},
+    {"timeout", "a duration like \"5m\", of each attempt", kDurationSchema, set_timeout},
+    {"retries", "a number of 0 to 1000: further tries of a task that fails",
+     R"({"type":"integer","minimum":0,"maximum":1000})", set_retries},
+    {"backoff", "a duration like \"10s\", before the first of them; doubles with each",
+     kDurationSchema, set_backoff},
+    {"retry_on", "a list of exit codes of 1 to 255 that are worth a retry; all if it is not said",
+     R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255},"maxItems":255})",
+     set_retry_on},
+    {"cleanup", "a line for the shell, run after each attempt",
+     R"({"type":"string","minLength":1,"maxLength":131072,"examples":["true"]})", set_cleanup},
+    {"output_max", "bytes, or a size like \"64M\": kept of stdout and of stderr", kSizeSchema,
+     set_output_max},
+    {"delivery", "\"once\", \"at-most-once\" or \"relaxed\"",
+     R"({"type":"string","enum":["once","at-most-once","relaxed"]})", set_delivery},
+    {"after", "a list of ids of jobs that must be done, all well, before this one starts",
+     R"({"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"},
            "maxItems":1000,"examples":[[]]})",
-       set_after},
-  };
-  return fields;
-}
+     set_after},
+    {"iterations",
+     "a number of 1 on: the partitions, which are the job's tasks, share so many iterations",
+     R"({"type":"integer","minimum":1,"maximum":9007199254740991,"examples":[1000000]})",
+     set_total},
+    {"partitions",
+     "a number of 1 to 1000, at most partitions_max: how many begin (1 with finish_by, otherwise "
+     "one for each slot of the workers that can run them)",
+     R"({"type":"integer","minimum":1,"maximum":1000,"examples":[1,2]})", set_partitions},
+    {"partitions_max", "a number of 1 to 1000: how many there may be with finish_by (100)",
+     R"({"type":"integer","minimum":1,"maximum":1000,"examples":[4,1000]})", set_partitions_max},
+    {"span", "a duration like \"1s\": how long a partition works between two questions (1s)",
+     kDurationSchema, set_span},
+    {"finish_by",
+     "a time like \"25m\", \"17:00\" or \"2030-01-31 17:00\", of the service: when the job "
+     "should "
+     "be done",
+     R"({"type":"string","maxLength":20,
+           "pattern":"^([0-9]+(ms|s|m|h|d)|([0-9]{4}-[0-9]{2}-[0-9]{2}[ T])?[0-9]{2}:[0-9]{2})$",
+           "examples":["25m","17:00","2099-12-31 17:00"]})",
+     set_finish_by},
+};
+
+}  // namespace
+
+std::span<const JobField> job_fields() { return kJobFields; }
 
 }  // namespace dunlin::rest

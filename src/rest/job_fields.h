@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/env.h"
 #include "base/result.h"
+#include "model/iterations.h"
 #include "model/records.pb.h"
 
 namespace dunlin::rest {
@@ -27,6 +30,8 @@ struct JobParts {
   std::string colsep = {};
   std::string stdin_bytes = {};
   std::string key = {};
+  IterationOptions iterations = {};
+  WallTime now = {};  // From which deadlines count.
 };
 
 struct JobField {
@@ -37,6 +42,6 @@ struct JobField {
   Result<void> (*set)(const nlohmann::json& value, JobParts& parts);
 };
 
-const std::vector<JobField>& job_fields();
+std::span<const JobField> job_fields();
 
 }  // namespace dunlin::rest

@@ -53,8 +53,7 @@ class Checker final : public json::json_sax_t {
     return false;
   }
   bool inside() {
-    return depth_ > 0 ||
-           refuse("the body is not a JSON object: write {\"argv\":[\"echo\",\"hello\"]}");
+    return depth_ > 0 || refuse("the body is not a JSON object: write {\"name\":\"value\"}");
   }
   bool deeper() {
     return ++depth_ <= kDepthMax ||

@@ -41,7 +41,10 @@ Channel::Channel(Turns& turns, Taker who, Turns::Unwanted unwanted, balance::Spa
     : turns_(turns), who_(std::move(who)), unwanted_(std::move(unwanted)), ready_(first) {}
 
 Channel::~Channel() {
-  if (thread_.joinable()) (void)close(false);
+  if (thread_.joinable()) {
+    stop();
+    turns_.lose(who_);
+  }
   for (const int socket : {outer_, inner_}) {
     if (socket >= 0) ::close(socket);
   }
@@ -130,19 +133,31 @@ std::string Channel::leave(uint64_t done) {
   return "end\n";
 }
 
-Result<void> Channel::close(bool well) {
-  // What it wrote last is answered before; nobody reads that.
+// What was written last is answered before; nobody reads that.
+void Channel::stop() {
   shutdown(inner_, SHUT_RDWR);
   thread_.join();
-  if (well && ended_) return {};
+}
+
+Result<void> Channel::close(bool well) {
+  stop();
+  if (well && (ended_ || ended_elsewhere())) return {};
   turns_.lose(who_);
   if (!well) return {};
   if (!trouble_.empty()) return Error{Code::conflict, trouble_};
   return Error{Code::invalid,
                asked_ ? "it ended before its iterations were done: it must ask for more until it "
                         "is told to end"
-                      : "it did not ask for iterations: its program must read them from descriptor "
-                        "3 (see `dunlin submit --help`), or be submitted without --iterations"};
+                      : "it did not ask for iterations until it was told to end, on descriptor 3 "
+                        "or over HTTP: its program must, or be submitted without --iterations"};
+}
+
+// Over HTTP.
+bool Channel::ended_elsewhere() {
+  if (asked_ || !trouble_.empty()) return false;
+  const auto place = turns_.place(who_, unwanted_);
+  if (!place.ok()) trouble_ = place.error().what;
+  return place.ok() && place.value().here && place.value().ended;
 }
 
 }  // namespace dunlin

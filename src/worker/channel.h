@@ -26,15 +26,18 @@ class Channel {
   int descriptor() const { return inner_; }  // For the program.
 
   // The program has ended, and well if it says so. Returns why its iterations are not done, if they
-  // are not; they go to others then.
+  // are not; they go to others then. A program that never asked here may have asked over HTTP: what
+  // the ledger says counts.
   Result<void> close(bool well);
 
  private:
   Result<void> start();
+  void stop();
   void serve();
   std::string answer(const std::string& line);
   std::string next();
   std::string leave(uint64_t done);
+  bool ended_elsewhere();
 
   Turns& turns_;
   Taker who_;

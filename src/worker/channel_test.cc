@@ -120,6 +120,46 @@ TEST_F(Channels, ALaterAttemptTakesThePlace) {
   EXPECT_EQ(now.ledger.holders[0].taken, 10U) << "the early one took nothing from it";
 }
 
+// A program that does not use the channel asks the ledger by itself, as the REST service does.
+TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
+  const auto channel = open();
+  Taker who{job_, 0, 1, 0};
+  while (true) {
+    const balance::Turn turn = take_turn(store_->table(), who, posix_clock().wall()).value();
+    if (!turn.span) break;
+    EXPECT_EQ(turn.span->first, who.had) << "with the first span, which the channel took";
+    who.had = turn.span->last;
+  }
+  EXPECT_EQ(who.had, 10U);
+  EXPECT_TRUE(channel->close(true).ok());
+  EXPECT_EQ(pool(), 0U);
+}
+
+TEST_F(Channels, WhoLeavesElsewhereHasEndedWell) {
+  const auto channel = open();
+  ASSERT_TRUE(leave(store_->table(), {job_, 0, 1, 1}, 0, posix_clock().wall()).ok());
+  EXPECT_TRUE(channel->close(true).ok());
+  EXPECT_EQ(pool(), 10U);
+}
+
+TEST_F(Channels, WhoAsksNowhereUntilTheEndGivesAllBack) {
+  const auto channel = open();
+  ASSERT_TRUE(take_turn(store_->table(), {job_, 0, 1, 1}, posix_clock().wall()).value().span);
+  const Result<void> closed = channel->close(true);
+  ASSERT_FALSE(closed.ok());
+  EXPECT_NE(closed.error().what.find("did not ask for iterations"), std::string::npos);
+  EXPECT_EQ(pool(), 10U);
+}
+
+TEST_F(Channels, ALaterAttemptThatHasEndedIsNotThisOne) {
+  const auto early = open(1);
+  const auto late = open(2);
+  while (ask(*late, "next\n") != "end") continue;
+  EXPECT_FALSE(early->close(true).ok());
+  EXPECT_TRUE(late->close(true).ok());
+  EXPECT_EQ(pool(), 0U);
+}
+
 TEST_F(Channels, WhatIsNotUnderstoodIsSaidToBe) {
   const auto channel = open();
   for (const char* line : {"\n", "NEXT\n", "next \n", "leave\n", "leave x\n", "leave -1\n"}) {

@@ -8,7 +8,6 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kTryAgain = Millis(500);
-constexpr Millis kAskAgain = Millis(100);
 
 }  // namespace
 
@@ -48,6 +47,10 @@ Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
 Result<balance::Code> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
   return call(unwanted,
               [&](Table& table) { return dunlin::leave(table, who, done, posix_clock().wall()); });
+}
+
+Result<Place> Turns::place(const Taker& who, const Unwanted& unwanted) {
+  return call(unwanted, [&](Table& table) { return find_place(table, who, posix_clock().wall()); });
 }
 
 void Turns::lose(const Taker& who) {

@@ -13,7 +13,10 @@ submit --array 0-4 -- 'echo {}; echo oh >&2; exit {}'
 ends_as failed "$job"
 submit -- 'head -c 200000 /dev/zero'
 ends_as done "$job"
-stop_worker
+# A partition that runs as far as anybody knows: its worker is gone.
+submit --iterations 1000 --partitions 2 -- "touch $work/began; exec sleep 1000"
+within 20 test -e began
+kill_worker
 submit --array 0-9 -- true
 submit --after "$job" -- true
 echo hello >file

@@ -31,6 +31,9 @@ class Document:
         for part in schema.get("allOf", []):
             if wrong := self.check(part, value, where):
                 return wrong
+        either = schema.get("oneOf", [])
+        if either and sum(self.check(part, value, where) is None for part in either) != 1:
+            return f"{where} is not one of {either}"
         kinds = schema.get("type")
         if kinds and not any(is_kind(kind, value) for kind in [kinds] if isinstance(kind, str)):
             return f"{where} is no {kinds}"
@@ -101,12 +104,23 @@ class Generator:
         if "values" in properties and self.random.random() < 0.6:
             one = self.random.choice(["values", "array"])
             made[one] = self.value(properties[one])
+        for name, others in schema.get("dependentRequired", {}).items():
+            if name in made and self.random.random() < 0.5:
+                made.update({other: self.value(properties[other]) for other in others if other not in made})
+            elif not all(other in made for other in others):
+                made.pop(name, None)
+        for name, part in schema.get("dependentSchemas", {}).items():
+            for other, allowed in part["properties"].items() if name in made else ():
+                if allowed is False:
+                    made.pop(other, None)
+                elif other in made:
+                    made[other] = allowed["const"]
         return made
 
     def path_value(self, path, parameter):
         if parameter["name"] == "id":
             return self.random.choice(self.jobs)
-        if parameter["name"] == "task":
+        if parameter["name"] in ("task", "partition"):
             return self.random.choice([0, 1, 2])
         if path.startswith("/blobs"):
             return self.random.choice([*self.blobs, "fuzz/" + self.name()])
