@@ -201,6 +201,13 @@ bool has_place(const Ledger& ledger, const Taker& who) {
          ledger.task.partitions[who.partition].works();
 }
 
+bool has_left(const Ledger& ledger, const Taker& who, uint64_t done) {
+  if (who.partition >= ledger.holders.size()) return false;
+  const Ledger::Holder& holder = ledger.holders[who.partition];
+  return holder.attempt == who.attempt && holder.taken == done &&
+         ledger.task.partitions[who.partition].finished;
+}
+
 // Of somebody who has to go: it gets more only if nobody else is there to do it.
 Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
   const balance::Task& task = ledger.task;
@@ -345,11 +352,22 @@ Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leavin
   });
 }
 
-Result<balance::Code> leave(Table& table, const Taker& who, uint64_t done, WallTime now) {
-  return change_row(
-      table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<balance::Code> {
-        return end_early(ledger, balance::by_speed(), who.partition, who.attempt, done, since);
-      });
+Result<Left> leave(Table& table, const Taker& who, uint64_t done, WallTime now) {
+  return change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<Left> {
+    if (has_left(ledger, who, done)) return Left::yes;
+    Ledger without = ledger;
+    const balance::Code code =
+        end_early(without, balance::by_speed(), who.partition, who.attempt, done, since);
+    if (code != balance::Code::ok) return Left::given_up;
+    const auto& all = without.task.partitions;
+    const bool nobody = std::ranges::all_of(all, &balance::Partition::finished);
+    if (nobody && without.pool() > 0) {
+      if (all.size() >= who.job.most) return Left::alone;
+      add_partitions(without, 1);
+    }
+    ledger = std::move(without);
+    return Left::yes;
+  });
 }
 
 Result<void> lose_partition(Table& table, const Taker& who, WallTime now) {

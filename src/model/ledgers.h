@@ -71,8 +71,14 @@ Result<Place> find_place(Table& table, const Taker& who, WallTime now);
 // From here on an outcome of this attempt, or of an earlier one, does not count.
 void shut(model::Page& page, uint32_t offset, uint32_t attempt);
 
-// What balance::end_early and lose do.
-Result<balance::Code> leave(Table& table, const Taker& who, uint64_t done, WallTime now);
+// What balance::end_early does, if there is somebody to do the rest, or may be.
+enum class Left {
+  yes,       // Also who repeats it.
+  given_up,  // Others have its iterations.
+  alone,     // It has to go on, or to fail and be started again.
+};
+Result<Left> leave(Table& table, const Taker& who, uint64_t done, WallTime now);
+// What balance::lose does.
 Result<void> lose_partition(Table& table, const Taker& who, WallTime now);
 
 // How many partitions of a job may start, of those that are in reserve from `first` on. `row` is

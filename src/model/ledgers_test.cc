@@ -52,11 +52,28 @@ TEST_F(Ledgers, WhatIsLostOrLeftComesBack) {
   turn(0, 1, 0);
   turn(0, 1, 1);
   turn(1, 1, 1);
-  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(2)).value(), balance::Code::ok);
+  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(2)).value(), Left::yes);
   ASSERT_TRUE(lose_partition(table, {job, 1, 1}, at(2)).ok());
   const LedgerNow now = read_ledger(table, job, at(3)).value();
   EXPECT_EQ(now.ledger.back, (std::vector<Span>{{1, 2}, {50'000, 50'001}}));
-  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(4)).value(), balance::Code::ended);
+  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(4)).value(), Left::yes) << "the answer was lost";
+  EXPECT_EQ(leave(table, {job, 0, 1}, 0, at(4)).value(), Left::given_up);
+  EXPECT_EQ(leave(table, {job, 1, 1}, 0, at(4)).value(), Left::given_up);
+}
+
+TEST_F(Ledgers, WhoIsAloneDoesNotLeave) {
+  turn(0, 1, 0);
+  turn(1, 1, 0);
+  EXPECT_EQ(leave(table, {job, 1, 1}, 0, at(1)).value(), Left::yes);
+  EXPECT_EQ(leave(table, {job, 0, 1}, 0, at(2)).value(), Left::alone);
+  EXPECT_EQ(leave(table, {job, 0, 1}, 1, at(2)).value(), Left::alone);
+  EXPECT_EQ(turn(0, 1, 3), (Span{1, 2})) << "it goes on";
+  IterativeJob larger = job;
+  larger.most = 3;
+  EXPECT_EQ(leave(table, {larger, 0, 1}, 1, at(4)).value(), Left::yes);
+  const LedgerNow now = read_ledger(table, larger, at(5)).value();
+  EXPECT_EQ(now.ledger.holders.size(), 3U) << "there is one more, for the rest";
+  EXPECT_EQ(now.ledger.pool(), 100'000U - 1);
 }
 
 TEST_F(Ledgers, ADamagedRowIsNotBelieved) {

@@ -114,8 +114,11 @@ Result<void> post_leave(Call& call, Store& store) {
     return not_given(asked.count, place.given);
   }
   if (!place.ended) {
-    const balance::Code code = TRY(leave(table, who, asked.count, call.now()));
-    if (code != balance::Code::ok) return given_up();
+    const Left left = TRY(leave(table, who, asked.count, call.now()));
+    if (left == Left::alone) {
+      return conflict("nobody else is there to do the rest: go on, or fail and be started again");
+    }
+    if (left != Left::yes) return given_up();
   }
   return reply_json(call, 200, {{"end", true}});
 }

@@ -124,7 +124,10 @@ std::string Channel::leave(uint64_t done) {
     return fmt::format("error it was given {} iterations, and cannot have done {}\n", given, done);
   }
   const auto left = turns_.leave(who_, done, unwanted_);
-  if (!left.ok() || left.value() != balance::Code::ok) {
+  if (left.ok() && left.value() == Left::alone) {
+    return "error nobody else is there to do the rest: go on, or fail and be started again\n";
+  }
+  if (!left.ok() || left.value() != Left::yes) {
     trouble_ = left.ok() ? "it was silent for too long, and others have its iterations"
                          : left.error().what;
   } else {

@@ -30,7 +30,7 @@ class Channels : public testing::Test {
   Turns turns_{[this]() -> Result<std::unique_ptr<CallStore>> {
     return std::unique_ptr<CallStore>(std::make_unique<View>(*store_));
   }};
-  const IterativeJob job_ = {.id = "job", .iterations = 10, .partitions = 1, .most = 1};
+  const IterativeJob job_ = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
 
   std::unique_ptr<Channel> open(uint32_t attempt = 1) {
     auto channel = Channel::open(turns_, {job_, 0, attempt, 0}, [] { return false; });
@@ -96,6 +96,19 @@ TEST_F(Channels, WhoLeavesKeepsWhatItHasDone) {
   EXPECT_EQ(ask(*channel, "leave 1\n"), "end");
   EXPECT_TRUE(channel->close(true).ok());
   EXPECT_EQ(pool(), 9U);
+}
+
+TEST_F(Channels, WhoIsAloneIsToldToGoOn) {
+  const auto channel = open();
+  ask(*channel, "next\n");
+  const auto other = Channel::open(turns_, {job_, 1, 1, 0}, [] { return false; }).value();
+  ask(*other, "next\n");
+  EXPECT_EQ(ask(*other, "leave 0\n"), "end");
+  EXPECT_TRUE(other->close(true).ok());
+  EXPECT_EQ(ask(*channel, "leave 1\n").substr(0, 12), "error nobody");
+  while (ask(*channel, "next\n") != "end") continue;
+  EXPECT_TRUE(channel->close(true).ok());
+  EXPECT_EQ(pool(), 0U);
 }
 
 TEST_F(Channels, WhatIsSaidLastIsHeard) {

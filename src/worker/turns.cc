@@ -44,7 +44,7 @@ Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
   }
 }
 
-Result<balance::Code> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
+Result<Left> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
   return call(unwanted,
               [&](Table& table) { return dunlin::leave(table, who, done, posix_clock().wall()); });
 }

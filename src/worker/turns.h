@@ -18,7 +18,7 @@ class Turns {
   // While the store is away they are tried again, until `unwanted`.
   using Unwanted = std::function<bool()>;
   Result<balance::Turn> next(const Taker& who, const Unwanted& unwanted);
-  Result<balance::Code> leave(const Taker& who, uint64_t done, const Unwanted& unwanted);
+  Result<Left> leave(const Taker& who, uint64_t done, const Unwanted& unwanted);
   Result<Place> place(const Taker& who, const Unwanted& unwanted);
 
   // Tried once: if it fails, whoever comes next finds out.

@@ -4,6 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
 cuts=${CUTS:-200}
+export PATIENCE=$((cuts < 200 ? 120 : cuts * 6 / 10)) # Each cut costs a part of a second.
 echo "SEED=$seed CUTS=$cuts"
 
 # start_proxy NAME PORT MEAN_BYTES: takes the place of the port in DUNLIN_AT and the endpoint.

@@ -4,7 +4,7 @@
     kill_tasks.py check DUNLIN FOLDER
 
 SERVER=... is the command of a server that takes the place of the hub; QUEUE_SERVER=... that of a
-second one, which is killed QUEUE_KILLS=... times.
+second one, which is killed QUEUE_KILLS=... times. PATIENCE=... says how many seconds a job may take.
 """
 import collections
 import json
@@ -16,6 +16,7 @@ import time
 
 WORKERS = 4
 HOLD = "2s"
+PATIENCE = os.environ.get("PATIENCE", "120")
 
 
 def children_of(pid):
@@ -116,7 +117,7 @@ def state_wanted(name, result):
 
 def check_job(dunlin, folder, name):
     errors = []
-    subprocess.run([dunlin, "wait", name, "--timeout", "120s"], stdout=subprocess.DEVNULL,
+    subprocess.run([dunlin, "wait", name, "--timeout", PATIENCE + "s"], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     status = lines_of(dunlin, "status", name)[0]
     if status["state"] not in ("done", "failed"):
