@@ -21,7 +21,7 @@ BANNED = [
       "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns"]),
     (r"\bthrow\b", "Result<T>", []),
     (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main",
-                             "worker/attempt", "worker/slots"]),
+                             "rest/service", "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/schema"]),  # Its SQL.
     (r"std::shared_ptr", "one owner", ["backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/"]),
