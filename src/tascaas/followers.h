@@ -11,7 +11,7 @@
 
 namespace dunlin::tascaas {
 
-inline constexpr std::string_view kOwnTasks = "";  // In the place of a tenant's name.
+inline constexpr std::string_view kOwnTasks = {};  // In the place of a tenant's name.
 
 struct Follower {
   std::string id;  // The infrastructure's name, a slash, and the worker's.
