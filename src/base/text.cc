@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 #include <utility>
@@ -137,6 +138,22 @@ std::string human_duration(Millis duration) {
   constexpr int64_t kDay = 1440;
   if (minutes < kDay) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
   return fmt::format("{}d{:02}h", minutes / kDay, minutes / 60 % 24);
+}
+
+std::string count_of(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string human_time(double seconds) {
+  constexpr double kMax = 1e12;
+  if (!(seconds > 0)) return "0s";
+  if (seconds < 0.0995) return fmt::format("{:.2g}ms", seconds * 1000);
+  if (seconds < 10) return fmt::format("{:.2g}s", seconds);
+  const auto whole = static_cast<uint64_t>(std::llround(std::min(seconds, kMax)));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
+  if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
 }
 
 std::string human_size(uint64_t bytes) {

@@ -26,6 +26,12 @@ Result<uint64_t> parse_number(std::string_view what, std::string_view text);
 
 std::string human_duration(Millis duration);  // "0.4s", "59s", "4m05s", "2h03m", "3d04h".
 
+// In the two largest units that matter: "0.25s", "42s", "5m10s", "3h20m", "2d4h".
+std::string human_time(double seconds);
+
+// "1 message", "2 messages".
+std::string count_of(uint64_t count, std::string_view noun);
+
 std::string human_size(uint64_t bytes);  // "512 B", "1.5 KiB", "3.0 GiB".
 
 // Names things by what they are: equal bytes, equal numbers. Not for anything that must not collide

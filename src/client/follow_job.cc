@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "client/submit_verb.h"
+#include "model/explain.h"
 #include "model/rows.h"
 #include "net/socket.h"
 
@@ -37,9 +38,9 @@ Result<bool> take_replies(const VerbEnv& env, const model::Job& job, Millis wait
 
 // Hints only; whoever cannot read the workers goes without.
 void say_what_is_missing(const VerbEnv& env, const std::string& id) {
-  const Result<std::string> text = explain_text(env, id);
-  if (!text.ok()) return;
-  std::string_view rest = text.value();
+  const Result<Explained> explained = explain_job(env.store, id, env.at, env.clock.wall());
+  if (!explained.ok()) return;
+  std::string_view rest = explained.value().text;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     complain(rest.substr(0, end));

@@ -59,9 +59,6 @@ struct ExplainVerb {
 };
 struct PoolVerb {};
 
-// What `explain` says about a job. REQUIRES: `id` is a full id.
-Result<std::string> explain_text(const VerbEnv& env, const std::string& id);
-
 Result<int> run(const StatusVerb& verb, const VerbEnv& env);
 Result<int> run(const ListVerb& verb, const VerbEnv& env);
 Result<int> run(const ResultsVerb& verb, const VerbEnv& env);

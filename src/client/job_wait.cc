@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/find_job.h"
 #include "client/job_verbs.h"
-#include "client/job_words.h"
+#include "model/explain.h"
 #include "model/json.h"
 #include "model/progress.h"
 #include "model/release.h"

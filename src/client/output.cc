@@ -65,22 +65,6 @@ std::string cell(std::string_view bytes) {
 
 std::string json_line(const nlohmann::ordered_json& object) { return json_text(object) + '\n'; }
 
-std::string count_of(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string human_time(double seconds) {
-  constexpr double kMax = 1e12;
-  if (!(seconds > 0)) return "0s";
-  if (seconds < 0.0995) return fmt::format("{:.2g}ms", seconds * 1000);
-  if (seconds < 10) return fmt::format("{:.2g}s", seconds);
-  const auto whole = static_cast<uint64_t>(std::llround(std::min(seconds, kMax)));
-  if (whole < 60) return fmt::format("{}s", whole);
-  if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
-  if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
-  return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
-}
-
 std::string ago(double seconds) {
   return seconds < 1 ? "just now" : human_time(std::floor(seconds)) + " ago";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "model/json.h"
 
 namespace dunlin {
@@ -41,11 +42,6 @@ std::string cell(std::string_view bytes);
 
 std::string json_line(const nlohmann::ordered_json& object);
 
-// "1 message", "2 messages".
-std::string count_of(uint64_t count, std::string_view noun);
-
-// A duration in the two largest units that matter: "0.25s", "42s", "5m10s", "3h20m", "2d4h".
-std::string human_time(double seconds);
 std::string ago(double seconds);  // "just now", "5m10s ago".
 
 // All of it, at once. A reader that went away ends the process as it does any other (SIGPIPE).

@@ -3,6 +3,7 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "model/explain.h"
 #include "model/iterating.h"
 #include "model/iterations.h"
 #include "model/json.h"
@@ -83,6 +84,11 @@ Result<void> get_job(Call& call, Store& store) {
   return reply_json(call, 200, TRY(status_json(store.table(), progress, call.now())));
 }
 
+Result<void> explain(Call& call, Store& store) {
+  return reply_json(call, 200,
+                    explained_json(TRY(explain_job(store, call.path("id"), "", call.now()))));
+}
+
 Result<void> cancel(Call& call, Store& store) {
   TRY(need_submit(store));
   const std::string& id = call.path("id");
@@ -150,6 +156,13 @@ void add_job_routes(std::vector<Route>& routes) {
                     .scope = "read",
                     .reply_schema = R"({"$ref":"#/components/schemas/Progress"})",
                     .handler = get_job});
+  routes.push_back({.method = "GET",
+                    .pattern = "/jobs/{id}/explain",
+                    .summary = "Why a job is not further than it is",
+                    .parameters = {kJobId},
+                    .scope = "read",
+                    .reply_schema = R"({"$ref":"#/components/schemas/Explained"})",
+                    .handler = explain});
   routes.push_back({.method = "POST",
                     .pattern = "/jobs/{id}/cancel",
                     .summary = "End a job: what runs is stopped, the rest never starts",

@@ -60,6 +60,11 @@ constexpr std::string_view kCancelled = R"({"type":"object","properties":{
     "v":{"type":"integer"},"job":{"type":"string"},"cancelled":{"type":"boolean"},
     "state":{"type":"string"}},"required":["v","job","cancelled","state"]})";
 
+constexpr std::string_view kExplained = R"({"type":"object","properties":{
+    "v":{"type":"integer"},"job":{"type":"string"},"state":{"type":"string"},
+    "text":{"type":"string","description":"Sentences, one a line"}},
+  "required":["v","job","state","text"]})";
+
 constexpr std::string_view kRetried = R"({"type":"object","properties":{
     "v":{"type":"integer"},"job":{"type":"string"},"retried":{"type":"integer"},
     "round":{"type":"integer"}},"required":["v","job","retried","round"]})";
@@ -126,14 +131,23 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
 
 const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() {
   static const std::vector<std::pair<std::string_view, std::string_view>> all = {
-      {"Problem", kProblem}, {"Submitted", kSubmitted},
-      {"Job", kJob},         {"Progress", kProgress},
-      {"Jobs", kJobs},       {"Cancelled", kCancelled},
-      {"Retried", kRetried}, {"Result", kResult},
-      {"Results", kResults}, {"Workers", kWorkers},
-      {"Depth", kDepth},     {"Infrastructures", kInfrastructures},
-      {"Blob", kBlob},       {"Blobs", kBlobs},
-      {"Version", kVersion}, {"Iterations", kIterations},
+      {"Problem", kProblem},
+      {"Submitted", kSubmitted},
+      {"Job", kJob},
+      {"Progress", kProgress},
+      {"Jobs", kJobs},
+      {"Cancelled", kCancelled},
+      {"Explained", kExplained},
+      {"Retried", kRetried},
+      {"Result", kResult},
+      {"Results", kResults},
+      {"Workers", kWorkers},
+      {"Depth", kDepth},
+      {"Infrastructures", kInfrastructures},
+      {"Blob", kBlob},
+      {"Blobs", kBlobs},
+      {"Version", kVersion},
+      {"Iterations", kIterations},
       {"Turn", kTurn},
   };
   return all;

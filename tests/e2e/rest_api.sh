@@ -29,6 +29,7 @@ same "$(me "$api/jobs/$job/tasks/1/stderr")" no
 same "$(status "$api/jobs/$job/tasks/3")" 404
 same "$(me "$api/jobs?name=sweep&state=failed" | jq -c '.jobs[]')" "$("$DUNLIN" list --name sweep --json)"
 same "$(me "$api/jobs/$job" | jq 'keys')" "$("$DUNLIN" status "$job" --json | jq 'keys')"
+same "$(me "$api/jobs/$job/explain")" "$("$DUNLIN" explain "$job" --json)"
 same "$(me "$api/workers" | jq -c '.workers[0] | [.worker, .state, .slots]')" '["w1","online",2]'
 
 # Large output is streamed.

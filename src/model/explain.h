@@ -1,12 +1,16 @@
-// Sentences about jobs and workers. Pure; from any thread.
+// Sentences about jobs: what became of one, and why it is not further than it is. One thread at a
+// time, as the store.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "base/env.h"
+#include "base/result.h"
 #include "model/progress.h"
 #include "model/records.pb.h"
+#include "store/store.h"
 
 namespace dunlin {
 
@@ -21,5 +25,14 @@ struct Scene {
   std::string at = {};  // The store's URL.
 };
 std::string explain_open(const Scene& scene, WallTime now);
+
+// Of any job. `at` is the store's URL, for the commands that it advises.
+struct Explained {
+  Progress progress = {};
+  std::string text = {};
+};
+Result<Explained> explain_job(Store& store, const std::string& job, const std::string& at,
+                              WallTime now);
+nlohmann::ordered_json explained_json(const Explained& explained);
 
 }  // namespace dunlin

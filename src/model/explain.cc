@@ -1,9 +1,11 @@
-#include "client/job_words.h"
+#include "model/explain.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "client/output.h"
+#include "base/text.h"
+#include "model/json.h"
 #include "model/workers.h"
 
 namespace dunlin {
@@ -35,6 +37,20 @@ std::string no_match(const Scene& scene, const std::vector<const model::WorkerIn
       "{}\nstart one that has it: `{}`\n",
       online.size(), nearest->id(), nearest->host(), joined(missing_for(spec, *nearest)),
       start_one(scene));
+}
+
+Result<std::string> explain_waiting(const model::Job& job, Table& table) {
+  const std::vector<std::string> others(job.spec().after().begin(), job.spec().after().end());
+  const std::vector<Standing> standings = TRY(read_standings(table, others));
+  std::string out = fmt::format("job {} waits for {}\n", job.id(), count_of(others.size(), "job"));
+  for (size_t i = 0; i < others.size(); ++i) {
+    const Standing& standing = standings[i];
+    out +=
+        fmt::format("  {} {}\n", others[i],
+                    has_ended(standing.state) ? ending_words(standing)
+                                              : fmt::format("is {}", state_word(standing.state)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -106,6 +122,31 @@ std::string explain_open(const Scene& scene, WallTime now) {
                        count_of(progress.moved, "task"));
   }
   return out;
+}
+
+Result<Explained> explain_job(Store& store, const std::string& id, const std::string& at,
+                              WallTime now) {
+  Explained explained{.progress = TRY(read_progress(store, id, now))};
+  const Progress& progress = explained.progress;
+  const model::Job& job = progress.job;
+  if (has_ended(progress.standing.state)) {
+    explained.text = fmt::format("job {} {}\n", job.id(), ending_words(progress.standing));
+  } else if (progress.standing.state == JobState::waiting) {
+    explained.text = TRY(explain_waiting(job, store.table()));
+  } else {
+    Scene scene{.progress = progress, .workers = TRY(read_workers(store.table())), .at = at};
+    scene.ready = TRY(store.queue().depth(job.queue())).ready;
+    explained.text = explain_open(scene, now);
+  }
+  return explained;
+}
+
+nlohmann::ordered_json explained_json(const Explained& explained) {
+  nlohmann::ordered_json object = json_object();
+  object["job"] = explained.progress.job.id();
+  object["state"] = state_word(explained.progress.standing.state);
+  object["text"] = explained.text;
+  return object;
 }
 
 }  // namespace dunlin
