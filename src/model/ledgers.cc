@@ -18,7 +18,8 @@ using balance::Turn;
 constexpr size_t kMeasuresKept = 8;  // What a forecast looks at.
 constexpr int kTries = 1000;
 constexpr Millis kWaitMax = std::chrono::seconds(10);
-constexpr int kSettled = 3;  // Paces after which the speed of a partition is worth a decision.
+constexpr int kSettled = 3;      // Paces after which the speed of a partition is worth a decision.
+constexpr int kSpareParts = 20;  // One of them, of the time that is left, is kept in hand.
 
 void encode_span(const Span& span, model::Ledger::Span& into) {
   into.set_first(span.first);
@@ -187,8 +188,10 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   const bool settled = since - task.partitions[who.partition].resumed >= kSettled * job.pace;
   if (job.finish_by && turn.span && settled && may_grow(task, who.partition)) {
     const size_t have = ledger.holders.size();
-    const uint64_t eta = forecast(task, since, *job.finish_by - now).eta;
-    add_partitions(ledger, balance::partitions_lacking(have, eta, *job.finish_by - now, job.most));
+    const Millis left = *job.finish_by - now;
+    const uint64_t eta = forecast(task, since, left).eta;
+    add_partitions(ledger,
+                   balance::partitions_lacking(have, eta, left - left / kSpareParts, job.most));
   }
   return turn;
 }
