@@ -27,8 +27,8 @@ std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
 }
 
 std::string range_id(const model::Range& range) {
-  return fmt::format("{}.{}-{}.{}.{}", range.job(), range.first(), range.last(), range.attempt(),
-                     range.round());
+  return fmt::format("{}.{}-{}.{}.{}{}", range.job(), range.first(), range.last(), range.attempt(),
+                     range.round(), range.alone() ? "a" : "");
 }
 
 std::string queue_of(const model::Route& route) {

@@ -33,6 +33,17 @@ class CountingStore final : public Store {
   Store& store_;
 };
 
+TEST_F(Submit, TheOwnMessageOfATaskIsNotThatOfARange) {
+  model::Range range;
+  range.set_job("j");
+  range.set_first(12);
+  range.set_last(13);
+  range.set_attempt(4);
+  const std::string id = range_id(range);
+  range.set_alone(true);
+  EXPECT_NE(range_id(range), id);
+}
+
 TEST_F(Submit, AnArrayOfAnySizeIsOneMessage) {
   submit_job("j1", 10'000'000);
   const auto ranges = queued("j1");
