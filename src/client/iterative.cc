@@ -64,7 +64,7 @@ std::string iterating_text(const Iterating& iterating, const model::Spec& spec, 
     const uint64_t share = ledger.holders[i].taken + ledger.holders[i].own.size();
     columns.add({std::to_string(i), std::string(state_word(partition)),
                  std::to_string(partition.done), percent(share, task.iterations),
-                 partition.speed() > 0 ? fmt::format("{:.4g}/s", partition.speed()) : ""});
+                 speed_text(speed_of(partition))});
   }
   return out + '\n' + columns.text();
 }

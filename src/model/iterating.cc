@@ -9,13 +9,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Lately; of one that has ended, in all.
-double speed_of(const balance::Partition& partition) {
-  if (!partition.finished) return partition.speed();
-  const std::chrono::duration<double> time = partition.last - partition.init;
-  return time.count() > 0 ? static_cast<double>(partition.done) / time.count() : 0;
-}
-
 ordered_json iterating_json(const Iterating& iterating, bool ended) {
   const balance::Ledger& ledger = iterating.ledger.ledger;
   const balance::Task& task = ledger.task;
@@ -47,6 +40,12 @@ ordered_json iterating_json(const Iterating& iterating, bool ended) {
 }
 
 }  // namespace
+
+double speed_of(const balance::Partition& partition) {
+  if (!partition.finished) return partition.speed();
+  const std::chrono::duration<double> time = partition.last - partition.init;
+  return time.count() > 0 ? static_cast<double>(partition.done) / time.count() : 0;
+}
 
 std::string_view state_word(const balance::Partition& partition) {
   if (partition.finished) return "ended";

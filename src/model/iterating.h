@@ -23,6 +23,8 @@ struct Iterating {
 };
 Result<Iterating> read_iterating(Table& table, const model::Job& job, WallTime now);
 
+// Iterations a second, lately; of one that has ended, in all.
+double speed_of(const balance::Partition& partition);
 // waits runs ended
 std::string_view state_word(const balance::Partition& partition);
 
