@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kChannel = 3;
 constexpr double kSliceS = 0.01;
-
 constexpr size_t kLineMax = 200;
 
 // All of `text` is numbers with `between` between them.

@@ -196,18 +196,23 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
   return turn;
 }
 
+// What this attempt has; null if it has no place in the ledger.
+const Ledger::Holder* holder_of(const Ledger& ledger, const Taker& who) {
+  if (who.partition >= ledger.holders.size()) return nullptr;
+  const Ledger::Holder& holder = ledger.holders[who.partition];
+  return holder.attempt == who.attempt ? &holder : nullptr;
+}
+
 // It has taken turns before, and been given all that it had.
 bool has_place(const Ledger& ledger, const Taker& who) {
-  if (who.partition >= ledger.holders.size()) return false;
-  const Ledger::Holder& holder = ledger.holders[who.partition];
-  return holder.attempt == who.attempt && holder.taken == who.had &&
+  const Ledger::Holder* holder = holder_of(ledger, who);
+  return holder != nullptr && holder->taken == who.had &&
          ledger.task.partitions[who.partition].works();
 }
 
 bool has_left(const Ledger& ledger, const Taker& who, uint64_t done) {
-  if (who.partition >= ledger.holders.size()) return false;
-  const Ledger::Holder& holder = ledger.holders[who.partition];
-  return holder.attempt == who.attempt && holder.taken == done &&
+  const Ledger::Holder* holder = holder_of(ledger, who);
+  return holder != nullptr && holder->taken == done &&
          ledger.task.partitions[who.partition].finished;
 }
 
@@ -323,10 +328,9 @@ Result<std::string> worker_of(Table& table, const Taker& who) {
 
 Result<Place> find_place(Table& table, const Taker& who, WallTime now) {
   const Ledger ledger = TRY(read_ledger(table, who.job, now)).ledger;
-  if (who.partition >= ledger.holders.size()) return Place{};
-  const Ledger::Holder& holder = ledger.holders[who.partition];
-  if (holder.attempt != who.attempt) return Place{};
-  return Place{true, ledger.task.partitions[who.partition].finished, holder.taken};
+  const Ledger::Holder* holder = holder_of(ledger, who);
+  if (holder == nullptr) return Place{};
+  return Place{true, ledger.task.partitions[who.partition].finished, holder->taken};
 }
 
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now) {

@@ -331,8 +331,7 @@ constexpr JobField kJobFields[] = {
      kDurationSchema, set_span},
     {"finish_by",
      "a time like \"25m\", \"17:00\" or \"2030-01-31 17:00\", of the service: when the job "
-     "should "
-     "be done",
+     "should be done",
      R"({"type":"string","maxLength":20,
            "pattern":"^([0-9]+(ms|s|m|h|d)|([0-9]{4}-[0-9]{2}-[0-9]{2}[ T])?[0-9]{2}:[0-9]{2})$",
            "examples":["25m","17:00","2099-12-31 17:00"]})",

@@ -60,22 +60,20 @@ Agent::~Agent() {
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
   SlotOptions slots = std::move(options.slots);
   const uint32_t used = options.worker.slots;
-  tascaas::Follower follower = {
-      .id = fmt::format("{}/{}", options.infrastructure, options.worker.id),
-      .slots = used,
-      .max_slots = slots.slots,
-      .scale_time = options.scale_time};
-  const bool follows = !options.infrastructure.empty();
+  std::unique_ptr<SlotAdvisor> advisor;
+  if (!options.infrastructure.empty()) {
+    const std::string id = fmt::format("{}/{}", options.infrastructure, options.worker.id);
+    advisor = std::make_unique<SlotAdvisor>(
+        options.connect, tascaas::Follower{id, used, slots.slots, options.scale_time});
+  }
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
   slots.turns = &agent->turns_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   agent->slots_->limit(used);
   watch(agent->epoll_, agent->slots_->descriptor());
   watch(agent->others_, agent->sent_.descriptor());
-  if (follows) {
-    agent->advisor_ = std::make_unique<SlotAdvisor>(agent->connect_, std::move(follower));
-    watch(agent->others_, agent->advisor_->descriptor());
-  }
+  if (advisor != nullptr) watch(agent->others_, advisor->descriptor());
+  agent->advisor_ = std::move(advisor);
   agent->mind_.begin(now());
   agent->carry_out();
   return agent;

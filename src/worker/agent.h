@@ -17,15 +17,13 @@
 
 namespace dunlin {
 
-inline constexpr Millis kScaleTimeDefault = std::chrono::minutes(5);
-
 struct AgentOptions {
   WorkerOptions worker = {};
   SlotOptions slots = {};  // As many as there may ever be; worker.slots of them are used at first.
   Connect connect = {};    // For blobs and ledgers; called when the first one is needed.
   // The group of machines that it belongs to: then it has as many slots as it is advised to.
   std::string infrastructure = {};
-  Millis scale_time = kScaleTimeDefault;
+  Millis scale_time = Millis(0);  // With one: how long is measured before that changes.
 };
 
 class Agent {

@@ -1,5 +1,7 @@
 #include "worker/slot_advisor.h"
 
+#include <algorithm>
+
 #include "balance/advice.h"
 #include "base/env_posix.h"
 #include "base/log.h"
@@ -18,9 +20,9 @@ Result<double> SlotAdvisor::follow(const tascaas::Follower& who, uint64_t begun)
 
 void SlotAdvisor::ask(uint64_t begun) {
   due_ = Instant::max();
-  lane_->post([this, who = who_, begun, told = told_] {
-    answers_.put({follow(who, begun - told), begun});
-  });
+  // What was given back or lost is not counted any more: then it may be less than before.
+  const uint64_t more = begun - std::min(begun, told_);
+  lane_->post([this, who = who_, begun, more] { answers_.put({follow(who, more), begun}); });
 }
 
 std::optional<uint32_t> SlotAdvisor::take(Instant now) {

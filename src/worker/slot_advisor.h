@@ -22,7 +22,7 @@ class SlotAdvisor {
   Instant due() const { return due_; }
   int descriptor() const { return answers_.descriptor(); }
 
-  // The worker has begun so many tasks in its life.
+  // The worker runs or has ended so many tasks in its life.
   void ask(uint64_t begun);
   // How many slots it should have from now on, if that has changed.
   std::optional<uint32_t> take(Instant now);
