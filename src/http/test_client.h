@@ -88,8 +88,9 @@ class HttpClient {
                  std::string_view body = "") {
     std::string request(method);
     request.append(" ").append(target).append(" HTTP/1.1\r\nhost: test\r\n").append(headers);
-    if (!body.empty())
+    if (!body.empty()) {
       request.append("content-length: ").append(std::to_string(body.size())).append("\r\n");
+    }
     request.append("\r\n").append(body);
     send(request);
     return receive();

@@ -39,7 +39,7 @@ class TestRest {
         clock_(beside ? beside->clock_ : &own_clock_),
         families_(std::move(families)),
         stores_([this](const std::string& token) { return open(token); }, std::nullopt, *clock_),
-        service_(*clock_, stores_, families_, options) {
+        service_(*clock_, stores_, families_, std::move(options)) {
     stores_.set_own(std::string(TestHub::kToken));
     address_ = service_.listen(resolve("127.0.0.1:0").value().front()).value();
     service_.start();

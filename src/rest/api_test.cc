@@ -28,7 +28,7 @@ class RestApi : public testing::Test {
  protected:
   HttpAnswer ask(std::string_view method, const std::string& path, std::string_view body = "",
                  const std::string& headers = "") {
-    return HttpClient(rest_.port())
+    return HttpClient(rest.port())
         .ask(method, "/api/v1" + path, bearer(TestHub::kToken) + headers, body);
   }
   json get(const std::string& path) { return json::parse(ask("GET", path).body); }
@@ -42,7 +42,7 @@ class RestApi : public testing::Test {
     return json::parse(answer.body)["detail"];
   }
 
-  TestRest rest_;
+  TestRest rest;
 };
 
 TEST_F(RestApi, AJobIsSubmittedAndSeen) {
@@ -65,8 +65,8 @@ TEST_F(RestApi, AJobMayShareIterations) {
   model::WorkerInfo worker;
   worker.set_id("w");
   worker.set_slots(6);
-  worker.set_seen_ms(rest_.clock().wall().time_since_epoch().count());
-  const auto store = rest_.store();
+  worker.set_seen_ms(rest.clock().wall().time_since_epoch().count());
+  const auto store = rest.store();
   ASSERT_TRUE(store->table().put(kWorkers, {"w", worker.SerializeAsString(), kAnyVersion}).ok());
   const std::string id = submit(R"({"argv":["pi"],"iterations":1e6,"span":"200ms","cpus":2})");
   const json seen = get("/jobs/" + id);
@@ -83,7 +83,7 @@ TEST_F(RestApi, AJobMayShareIterations) {
                                               "partitions":2,"partitions_max":7,"retries":0})"));
   EXPECT_EQ(late["tasks"], 7);
   EXPECT_EQ(late["iterations"]["partitions"].size(), 2);
-  EXPECT_EQ(late["finish_by_us"], to_us(rest_.clock().wall()) + int64_t{25} * 60'000'000);
+  EXPECT_EQ(late["finish_by_us"], to_us(rest.clock().wall()) + int64_t{25} * 60'000'000);
   const json plain = get("/jobs/" + submit(R"({"argv":["a"],"values":[1,2],"finish_by":"1h"})"));
   EXPECT_TRUE(plain.contains("finish_by_us"));
   EXPECT_FALSE(plain.contains("iterations"));
@@ -93,7 +93,7 @@ TEST_F(RestApi, AJobWithIterationsMayBeSubmittedAgainLater) {
   const std::string key = "idempotency-key: mine\r\n";
   const std::string body = R"({"argv":["pi"],"iterations":9,"finish_by":"25m"})";
   EXPECT_EQ(post(body, key).status, 201);
-  rest_.clock().move(Millis(5000));
+  rest.clock().move(Millis(5000));
   const HttpAnswer again = post(body, key);
   EXPECT_EQ(again.status, 200) << again.body;
   EXPECT_EQ(json::parse(again.body)["tasks"], 100);
@@ -125,7 +125,7 @@ TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
 class RestPartition : public RestApi {
  protected:
   std::string id = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
-  std::unique_ptr<CallStore> store = rest_.store();
+  std::unique_ptr<CallStore> store = rest.store();
   model::Page page;
 
   RestPartition() {
@@ -176,7 +176,7 @@ TEST_F(RestPartition, IsGivenIterationsUntilNoneAreLeft) {
     const auto count = turn["count"].get<uint64_t>();
     for (uint64_t i = 0; i < count; ++i) done.insert(turn["first"].get<uint64_t>() + i);
     had += count;
-    rest_.clock().move(Millis(10));
+    rest.clock().move(Millis(10));
   }
   EXPECT_EQ(had, 10U);
   EXPECT_EQ(done.size(), 10U);
@@ -191,13 +191,13 @@ TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
   uint64_t had = 0;
   json turn;
   while (true) {
-    rest_.clock().move(Millis(10));
+    rest.clock().move(Millis(10));
     turn = json::parse(next(had).body);
     if (!turn.contains("count")) break;
     had += turn["count"].get<uint64_t>();
   }
   EXPECT_EQ(turn, (json{{"wait_ms", 100}}));
-  rest_.clock().move(Millis(60'000));
+  rest.clock().move(Millis(60'000));
   turn = json::parse(next(had).body);
   EXPECT_EQ(turn["count"], 1) << turn;
   EXPECT_EQ(had + 1, 10U);
@@ -211,7 +211,7 @@ TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
 
 TEST_F(RestPartition, LeavesWithWhatItHasDone) {
   next(0);
-  rest_.clock().move(Millis(10));
+  rest.clock().move(Millis(10));
   const uint64_t given = 1 + json::parse(next(1).body)["count"].get<uint64_t>();
   ASSERT_GT(given, 1U);
   EXPECT_NE(why(leave(given + 1)).find(fmt::format("was given {} iterations", given)),
@@ -267,7 +267,7 @@ TEST_F(RestPartition, IsToldWhatIsWrongWithItsWords) {
   const std::string submitter = bearer(make_token(TestHub::kToken, scopes, 0).value());
   for (const char* what : {"next", "leave"}) {
     const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id, what);
-    EXPECT_EQ(HttpClient(rest_.port()).ask("POST", path, submitter, "{}").status, 403);
+    EXPECT_EQ(HttpClient(rest.port()).ask("POST", path, submitter, "{}").status, 403);
   }
 }
 
@@ -310,7 +310,7 @@ TEST_F(RestApi, JobsComeInPagesNewestFirst) {
   std::vector<std::string> ids;
   for (int i = 0; i < 5; ++i) {
     ids.push_back(submit(fmt::format(R"({{"argv":["a"],"name":"n{}"}})", i % 2)));
-    rest_.clock().move(Millis(10));
+    rest.clock().move(Millis(10));
   }
   const json first = get("/jobs?max=2");
   EXPECT_EQ(first["jobs"][0]["job"], ids[4]);
@@ -336,7 +336,7 @@ TEST_F(RestApi, WhoMayReadMayNotWrite) {
   const std::string id = submit(R"({"line":"true"})");
   const auto scopes = parse_scopes("read").value();
   const std::string reader = bearer(make_token(TestHub::kToken, scopes, 0).value());
-  HttpClient client(rest_.port());
+  HttpClient client(rest.port());
   EXPECT_EQ(client.ask("GET", "/api/v1/jobs/" + id, reader).status, 200);
   EXPECT_EQ(client.ask("POST", "/api/v1/jobs", reader, "{}").status, 403);
   EXPECT_EQ(client.ask("POST", "/api/v1/jobs/" + id + "/cancel", reader).status, 403);
@@ -365,7 +365,7 @@ TEST_F(RestApi, BlobsComeAndGo) {
 
 TEST_F(RestApi, EventsEndWithTheJobAndAreNotRepeated) {
   const std::string id = submit(R"({"line":"true"})");
-  HttpClient client(rest_.port());
+  HttpClient client(rest.port());
   client.send(
       fmt::format("GET /api/v1/jobs/{}/events HTTP/1.1\r\n{}\r\n", id, bearer(TestHub::kToken)));
   client.until("event: progress");
@@ -380,14 +380,14 @@ TEST_F(RestApi, EventsEndWithTheJobAndAreNotRepeated) {
 TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
   const std::string old = submit(R"({"line":"true","name":"old"})");
   ask("POST", "/jobs/" + old + "/cancel");
-  const auto before = rest_.clock().wall().time_since_epoch().count() - 1;
-  HttpClient client(rest_.port());
+  const auto before = rest.clock().wall().time_since_epoch().count() - 1;
+  HttpClient client(rest.port());
   client.send(fmt::format("GET /api/v1/events?seconds=60 HTTP/1.1\r\nlast-event-id: {}\r\n{}\r\n",
                           before, bearer(TestHub::kToken)));
   client.until("event: end");
   const std::string id = submit(R"({"line":"true","name":"new"})");
   client.until("\"name\":\"new\"");
-  rest_.service().stop();
+  rest.service().stop();
   const std::string events = client.receive().body;
   EXPECT_NE(events.find("\"job\":\"" + old), std::string::npos) << events;
   EXPECT_TRUE(events.ends_with("0\r\n\r\n"));
@@ -396,7 +396,7 @@ TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
 TEST_F(RestApi, StreamsAreFew) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 64; ++i) {
-    clients.push_back(std::make_unique<HttpClient>(rest_.port()));
+    clients.push_back(std::make_unique<HttpClient>(rest.port()));
     clients.back()->send("GET /api/v1/events HTTP/1.1\r\n" + bearer(TestHub::kToken) + "\r\n");
     clients.back()->until("retry");
   }

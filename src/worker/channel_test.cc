@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,14 +27,14 @@ class Channels : public testing::Test {
     CallStore& store_;
   };
 
-  const std::unique_ptr<CallStore> store_ = memory_store(posix_clock());
-  Turns turns_{[this]() -> Result<std::unique_ptr<CallStore>> {
-    return std::unique_ptr<CallStore>(std::make_unique<View>(*store_));
+  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  Turns turns{[this]() -> Result<std::unique_ptr<CallStore>> {
+    return std::unique_ptr<CallStore>(std::make_unique<View>(*store));
   }};
-  const IterativeJob job_ = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
+  const IterativeJob job = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
 
   std::unique_ptr<Channel> open(uint32_t attempt = 1) {
-    auto channel = Channel::open(turns_, {job_, 0, attempt, 0}, [] { return false; });
+    auto channel = Channel::open(turns, {job, 0, attempt, 0}, [] { return false; });
     EXPECT_TRUE(channel.ok());
     return channel.ok() ? std::move(channel).value() : nullptr;
   }
@@ -48,7 +49,7 @@ class Channels : public testing::Test {
   }
 
   uint64_t pool() {
-    return read_ledger(store_->table(), job_, posix_clock().wall()).value().ledger.pool();
+    return read_ledger(store->table(), job, posix_clock().wall()).value().ledger.pool();
   }
 };
 
@@ -58,9 +59,12 @@ TEST_F(Channels, GiveIterationsUntilNoneAreLeft) {
   while (true) {
     const std::string answer = ask(*channel, "next\n");
     if (answer == "end") break;
+    std::istringstream words(answer);
+    std::string word;
     uint64_t first = 0;
     uint64_t count = 0;
-    ASSERT_EQ(std::sscanf(answer.c_str(), "do %lu %lu", &first, &count), 2) << answer;
+    ASSERT_TRUE(words >> word >> first >> count) << answer;
+    EXPECT_EQ(word, "do");
     EXPECT_EQ(first, next);
     next += count;
   }
@@ -68,7 +72,7 @@ TEST_F(Channels, GiveIterationsUntilNoneAreLeft) {
   EXPECT_EQ(ask(*channel, "next\n"), "end");
   EXPECT_TRUE(channel->close(true).ok());
   EXPECT_EQ(pool(), 0U);
-  const auto late = Channel::open(turns_, {job_, 1, 1, 0}, [] { return false; });
+  const auto late = Channel::open(turns, {job, 1, 1, 0}, [] { return false; });
   EXPECT_EQ(late.value(), nullptr) << "there is nothing to do";
 }
 
@@ -101,7 +105,7 @@ TEST_F(Channels, WhoLeavesKeepsWhatItHasDone) {
 TEST_F(Channels, WhoIsAloneIsToldToGoOn) {
   const auto channel = open();
   ask(*channel, "next\n");
-  const auto other = Channel::open(turns_, {job_, 1, 1, 0}, [] { return false; }).value();
+  const auto other = Channel::open(turns, {job, 1, 1, 0}, [] { return false; }).value();
   ask(*other, "next\n");
   EXPECT_EQ(ask(*other, "leave 0\n"), "end");
   EXPECT_TRUE(other->close(true).ok());
@@ -129,16 +133,16 @@ TEST_F(Channels, ALaterAttemptTakesThePlace) {
   EXPECT_NE(closed.error().what.find("others have its iterations"), std::string::npos);
   while (ask(*late, "next\n") != "end") continue;
   EXPECT_TRUE(late->close(true).ok());
-  const LedgerNow now = read_ledger(store_->table(), job_, posix_clock().wall()).value();
+  const LedgerNow now = read_ledger(store->table(), job, posix_clock().wall()).value();
   EXPECT_EQ(now.ledger.holders[0].taken, 10U) << "the early one took nothing from it";
 }
 
 // A program that does not use the channel asks the ledger by itself, as the REST service does.
 TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
   const auto channel = open();
-  Taker who{job_, 0, 1, 0};
+  Taker who{job, 0, 1, 0};
   while (true) {
-    const balance::Turn turn = take_turn(store_->table(), who, posix_clock().wall()).value();
+    const balance::Turn turn = take_turn(store->table(), who, posix_clock().wall()).value();
     if (!turn.span) break;
     EXPECT_EQ(turn.span->first, who.had) << "with the first span, which the channel took";
     who.had = turn.span->last;
@@ -150,14 +154,14 @@ TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
 
 TEST_F(Channels, WhoLeavesElsewhereHasEndedWell) {
   const auto channel = open();
-  ASSERT_TRUE(leave(store_->table(), {job_, 0, 1, 1}, 0, posix_clock().wall()).ok());
+  ASSERT_TRUE(leave(store->table(), {job, 0, 1, 1}, 0, posix_clock().wall()).ok());
   EXPECT_TRUE(channel->close(true).ok());
   EXPECT_EQ(pool(), 10U);
 }
 
 TEST_F(Channels, WhoAsksNowhereUntilTheEndGivesAllBack) {
   const auto channel = open();
-  ASSERT_TRUE(take_turn(store_->table(), {job_, 0, 1, 1}, posix_clock().wall()).value().span);
+  ASSERT_TRUE(take_turn(store->table(), {job, 0, 1, 1}, posix_clock().wall()).value().span);
   const Result<void> closed = channel->close(true);
   ASSERT_FALSE(closed.ok());
   EXPECT_NE(closed.error().what.find("did not ask for iterations"), std::string::npos);
