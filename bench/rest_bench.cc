@@ -128,6 +128,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
   const size_t reports = quick ? 500 : 5000;
   auto floor = SyncFloor::open(world.folder.path(), 200).value();
   std::vector<double> syncs;
+  syncs.reserve(200);
   for (int i = 0; i < 200; ++i) syncs.push_back(floor.sample_us().value() / 1000);
   const std::string limit = fmt::format("a write and fdatasync {:.3f} ms", median(syncs));
 
@@ -190,10 +191,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .verdict = "-"});
 }
 
-}  // namespace
-}  // namespace dunlin::bench
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   bool quick = false;
   bool as_json = false;
   std::string program = "dunlin";
@@ -203,8 +201,20 @@ int main(int argc, char** argv) {
     if (word == "--json") as_json = true;
     if (word.starts_with("--dunlin=")) program = word.substr(std::strlen("--dunlin="));
   }
-  dunlin::bench::Table table(as_json);
-  dunlin::bench::measure(program, false, quick, table);
-  dunlin::bench::measure(program, true, quick, table);
+  Table table(as_json);
+  measure(program, false, quick, table);
+  measure(program, true, quick, table);
   return table.all_met() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace dunlin::bench
+
+int main(int argc, char** argv) {
+  try {
+    return dunlin::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }

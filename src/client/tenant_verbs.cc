@@ -50,8 +50,8 @@ Result<std::vector<Input>> inputs_of(const std::vector<std::string>& files) {
     }
     inputs.push_back({key, file});
   }
-  std::ranges::stable_partition(inputs,
-                                [](const Input& input) { return !input.key.ends_with(".config"); });
+  std::stable_partition(inputs.begin(), inputs.end(),
+                        [](const Input& input) { return !input.key.ends_with(".config"); });
   return inputs;
 }
 

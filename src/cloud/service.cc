@@ -193,6 +193,14 @@ Error CloudLink::refusal(Service service, const Reply& reply) const {
                                       "ones",
                                       where)};
   }
+  // An answer to HEAD has no body to say it in.
+  if (reply.message.empty()) {
+    return {Code::denied,
+            fmt::format("{} refuses this AWS key and does not say why ({}): check the key and its "
+                        "secret, and that the policy of its user or role allows the store's "
+                        "queues, table and bucket ({}...), listing it, too",
+                        where, reply.error, address_.prefix)};
+  }
   return {Code::denied, fmt::format("{} does not know these AWS credentials: {}; check the key and "
                                     "its secret (AWS_ACCESS_KEY_ID or the profile), and that they "
                                     "are for this region ({})",

@@ -202,9 +202,10 @@ Error PgLink::failure(const PGresult* result) {
   const std::string what = primary == nullptr ? PQresultErrorMessage(result) : primary;
   if (state == kConflict) return {Code::conflict, what};
   // It gave way to another one, and changed nothing.
-  if (state == "40001" || state == "40P01") return {Code::full, what};
+  if (state == "40001" || state == "40P01") return {Code::unavailable, what};
   if (state.starts_with("53")) {
-    return {Code::full, fmt::format("{} is full: {}", shown(address_.url), what)};
+    return {Code::full, fmt::format("{} cannot write now: {}; make room on that server",
+                                    shown(address_.url), what)};
   }
   if (state == "42501") {
     return {Code::denied, fmt::format("{}: {}; `grant` it, or use the role that made the schema {}",
@@ -266,7 +267,9 @@ Result<void> PgLink::simple(const std::string& text, Instant deadline) {
 
 Result<void> PgLink::run_script(const std::string& script, Instant deadline) {
   TRY(connect());
-  return simple(script, deadline);
+  const Result<void> done = simple(script, deadline);
+  if (done.ok() || done.error().code != Code::full) return done;
+  return Error{Code::unavailable, done.error().what};
 }
 
 Result<void> PgLink::prepare(const char* statement, Instant deadline) {

@@ -48,9 +48,9 @@ Answer insist(PgEngine& engine, const Request& request, Instant deadline, const 
   while (true) {
     Answer answer = engine.handle(request, std::min(deadline, clock.now() + kTryMax));
     const auto* error = std::get_if<Error>(&answer);
-    if (error == nullptr || (error->code != Code::unavailable && error->code != Code::full)) {
-      return answer;
-    }
+    // A full server has no room a moment later either, so the caller hears of it at once.
+    if (error != nullptr && error->code == Code::full) return Error{Code::unavailable, error->what};
+    if (error == nullptr || error->code != Code::unavailable) return answer;
     if (clock.now() + pause >= deadline) return Error{Code::unavailable, error->what};
     wait_until(clock.now() + pause, clock);
     pause = std::min(pause * 2, kRetryMax);

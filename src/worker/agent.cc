@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utility>
@@ -15,7 +16,8 @@
 namespace dunlin {
 namespace {
 
-constexpr int kUploadTries = 100;   // Of some seconds each, while the hub is away.
+constexpr Millis kUploadPause = Millis(1000);  // Before another try.
+constexpr Millis kTroubleSaid = Millis(60'000);
 constexpr Millis kNap = Millis(2);  // Endings may wait so long while the slots have enough to do.
 
 void watch(int epoll, int descriptor) {
@@ -23,6 +25,10 @@ void watch(int epoll, int descriptor) {
   event.events = EPOLLIN;
   event.data.fd = descriptor;
   CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
+bool passing(const Error& error) {
+  return error.code == Code::unavailable || error.code == Code::full;
 }
 
 Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
@@ -52,6 +58,7 @@ Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique
 
 Agent::~Agent() {
   slots_.reset();
+  leaving_.wake();
   lane_.reset();
   close(epoll_);
   close(others_);
@@ -110,7 +117,10 @@ void Agent::turn(Instant until, int also) {
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
   const Now now = Agent::now();
-  for (NumberedAnswer& answer : answers) mind_.answered(answer.id, std::move(answer.answer), now);
+  for (NumberedAnswer& answer : answers) {
+    if (const auto* error = std::get_if<Error>(&answer.answer)) say_trouble(*error, now.at);
+    mind_.answered(answer.id, std::move(answer.answer), now);
+  }
   if (!endings.empty()) mind_.ended(std::move(endings), now);
   for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
   if (mind_.next_wake() <= now.at) mind_.tick(now);
@@ -152,14 +162,18 @@ Result<void> Agent::try_upload(const WorkerMind::Upload& upload) {
   return send_file(blob_store_->blobs(), upload);
 }
 
-// One after the other, in a thread that may wait for the store as long as it takes.
+// One after the other, in a thread that may wait for the store as long as it takes: an outcome
+// whose output is lost would be none.
 void Agent::upload(const WorkerMind::Upload& upload) {
   if (lane_ == nullptr) lane_ = std::make_unique<Lane>();
   lane_->post([this, upload] {
-    Result<void> result;
-    for (int tries = 0; tries < kUploadTries; ++tries) {
+    Result<void> result = try_upload(upload);
+    bool said = false;
+    while (!result.ok() && passing(result.error()) && !leaves_within(kUploadPause)) {
+      if (!std::exchange(said, true)) {
+        log::warning("cannot store an output yet file={}: {}", upload.file, result.error().what);
+      }
       result = try_upload(upload);
-      if (result.ok() || result.error().code != Code::unavailable) break;
     }
     if (!result.ok()) {
       log::warning("could not store an output file={}: {}", upload.file, result.error().what);
@@ -167,6 +181,18 @@ void Agent::upload(const WorkerMind::Upload& upload) {
     unlink(upload.file.c_str());
     sent_.put({upload.ticket, std::move(result)});
   });
+}
+
+bool Agent::leaves_within(Millis pause) const {
+  pollfd leaving = {leaving_.descriptor(), POLLIN, 0};
+  return poll(&leaving, 1, static_cast<int>(pause.count())) > 0;
+}
+
+// The mind asks again; people want to know why nothing happens.
+void Agent::say_trouble(const Error& error, Instant now) {
+  if (!passing(error) || now < quiet_until_) return;
+  log::warning("the store cannot do what was asked, trying again: {}", error.what);
+  quiet_until_ = now + kTroubleSaid;
 }
 
 }  // namespace dunlin

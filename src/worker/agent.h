@@ -62,6 +62,8 @@ class Agent {
   void start(std::vector<Assignment> assignments, size_t grab);
   void upload(const WorkerMind::Upload& upload);
   Result<void> try_upload(const WorkerMind::Upload& upload);
+  bool leaves_within(Millis pause) const;
+  void say_trouble(const Error& error, Instant now);
 
   Connect connect_;
   WorkerMind mind_;  // Before the slots, which read its plans.
@@ -73,6 +75,8 @@ class Agent {
   std::vector<Ending> idle_;  // Of tasks that did nothing; for the next turn.
   std::vector<WorkerMind::Published> published_;
   Box<Sent> sent_;
+  Instant quiet_until_ = {};               // About the store's trouble.
+  Waker leaving_;                          // The lane waits no longer.
   std::unique_ptr<CallStore> blob_store_;  // Of the lane.
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<SlotAdvisor> advisor_;

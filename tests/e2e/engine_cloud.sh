@@ -63,11 +63,18 @@ runs careless
 cat >forbids.py <<'PY'
 import http.server
 class Forbids(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
+    def forbid(self, body):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
         self.send_response(403)
         self.end_headers()
-        self.wfile.write(b'{"__type": "AccessDeniedException", "message": "not for you"}')
+        self.wfile.write(body)
+    def do_POST(self):
+        self.forbid(b'{"__type": "AccessDeniedException", "message": "not for you"}')
+    def do_PUT(self):
+        self.forbid(b"<Error><Code>AccessDenied</Code><Message>not for you</Message></Error>")
+    do_GET = do_PUT
+    def do_HEAD(self):
+        self.forbid(b"")
 server = http.server.HTTPServer(("127.0.0.1", 0), Forbids)
 print(server.server_address[1], flush=True)
 server.serve_forever()
@@ -79,6 +86,16 @@ DUNLIN_AWS_ENDPOINT=sqs=http://127.0.0.1:$(<forbids.out),dynamodb=$door,s3=$door
   expect 0 "$DUNLIN" store info
 says "$out" jobs
 says "$err" "not for you"
+
+# Where a permission is missing, it is said where.
+forbids=http://127.0.0.1:$(<forbids.out)
+export DUNLIN_AWS_ENDPOINT=sqs=$door,dynamodb=$forbids,s3=$door
+expect 4 "$DUNLIN" submit -- true
+says "$err" "${forbids#http://}" "not for you" policy
+expect 4 "$DUNLIN" worker --allow-root
+export DUNLIN_AWS_ENDPOINT=sqs=$door,dynamodb=$door,s3=$forbids
+expect 4 "$DUNLIN" store blob put b contract.log
+says "$err" "${forbids#http://}" policy
 
 # Blobs in a bucket of the user's: the store has its own place there, and takes no more with it.
 export DUNLIN_AWS_ENDPOINT=$door

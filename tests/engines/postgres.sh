@@ -4,15 +4,20 @@
 pg_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 [ -n "$pg_bin" ] || fail "there is no PostgreSQL server: install the package postgresql-15"
 
-# It refuses to run as root.
-user=()
-[ "$(id -u)" = 0 ] && user=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+# It refuses to run as root. In a namespace of the test's own (INSIDE) there is nobody else, so it gets
+# one in which that user has another number.
+user=() owner=
+if [ -n "${INSIDE:-}" ]; then
+  user=(unshare --user --map-user=1 --map-group=1)
+elif [ "$(id -u)" = 0 ]; then
+  user=(setpriv --reuid=postgres --regid=postgres --clear-groups) owner=postgres
+fi
 as_user() { ${user[@]+"${user[@]}"} "$@"; }
 
 # make_postgres FOLDER: a cluster with the role dunlin, whose password is secret.
 make_postgres() {
   mkdir -p "$1" && chmod 755 "$work"
-  [ "$(id -u)" = 0 ] && chown postgres "$1"
+  [ -z "$owner" ] || chown "$owner" "$1"
   echo secret >"$1/password" && chmod 644 "$1/password"
   as_user "$pg_bin/initdb" -D "$1/data" -U dunlin -A scram-sha-256 --pwfile="$1/password" \
     --no-instructions >"$work/initdb.log" 2>&1 || fail "initdb: $(tail -3 "$work/initdb.log")"
