@@ -68,7 +68,8 @@ Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
   return {};
 }
 
-void serve(Agent& agent, int signals) {
+// Until it has left; false if it was told not to wait for the store any more.
+bool serve(Agent& agent, int signals) {
   int asked = 0;  // To leave.
   while (!agent.mind().gone() && !agent.mind().failure()) {
     agent.turn(posix_clock().now() + std::chrono::hours(1), signals);
@@ -79,12 +80,16 @@ void serve(Agent& agent, int signals) {
             "leaving: running tasks are finished first, a second signal gives them back "
             "at once");
         agent.drain();
-      } else {
+      } else if (asked == 2) {
         log::info("leaving now: running tasks are stopped and given back");
         agent.stop();
+      } else {
+        log::warning("left before the store knew: others get the tasks when their leases end");
+        return false;
       }
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -117,7 +122,7 @@ Result<int> run(const WorkerVerb& verb) {
   const bool own_folder = verb.folder.empty();
   std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most, at)));
-  serve(*agent, signals);
+  const bool left = serve(*agent, signals);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
   if (own_folder) {
@@ -125,7 +130,7 @@ Result<int> run(const WorkerVerb& verb) {
     std::filesystem::remove_all(folder, ignored);
   }
   if (failure) return *failure;
-  return kExitDone;
+  return left ? kExitDone : kExitInterrupted;
 }
 
 void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
@@ -135,7 +140,8 @@ void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
       "  dunlin worker --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n"
       "  dunlin worker --slots 16 --tag python3.11 --tag org=star --idle-exit 10m\n"
       "  dunlin worker --infrastructure lab --slots 2 --max-slots 16\n"
-      "SIGTERM finishes what runs and leaves; a second one gives it back at once.\n");
+      "SIGTERM finishes what runs and leaves; a second one gives it back at once,\n"
+      "a third one does not wait until the store has taken it back.\n");
   add_store_options(command, verb.target);
   command.add_option("--slots,-j", verb.slots, "Tasks at once (default: the cores)")
       ->envname("DUNLIN_SLOTS");

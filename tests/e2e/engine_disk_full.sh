@@ -90,3 +90,18 @@ expect 0 "$DUNLIN" store put settings key value
 fills hub
 refuses 1 hub/log
 goes_on hub
+
+# A worker that shall leave while the store can take nothing back need not be killed.
+fills leaves
+wait_for w1.log "cannot store an output yet"
+kill -TERM "$worker"
+wait_for w1.log "leaving:"
+kill -TERM "$worker"
+wait_for w1.log "leaving now"
+kill -TERM "$worker"
+code=0
+wait "$worker" || code=$?
+same $code 130
+rm disk/filler
+start_worker w2 --slots 2
+ends_as "done" leaves
