@@ -94,8 +94,9 @@ class TestDoor final : public Peers, public Clock {
       signable.payload_hash = *said;
     }
     std::string text = fmt::format("{} {} HTTP/1.1\r\n", method, target);
-    for (const auto& [name, value] : signable.headers)
+    for (const auto& [name, value] : signable.headers) {
       text += fmt::format("{}: {}\r\n", name, value);
+    }
     text += "authorization: " + aws::authorize(signable, key, "eu-1", service) + "\r\n";
     return text + fmt::format("content-length: {}\r\n\r\n{}", body.size(), body);
   }

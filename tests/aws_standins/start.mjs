@@ -1,9 +1,15 @@
 // Starts one stand-in for a service of AWS on a free port of this machine, and prints its address.
 //
-//   node start.mjs fauxqs | local-aws-sqs | s3rver FOLDER | metadata
+//   node start.mjs dynalite | fauxqs | local-aws-sqs | s3rver FOLDER | metadata
 
 const [name, folder] = process.argv.slice(2);
 const host = '127.0.0.1';
+
+async function dynalite() {
+  const { default: make } = await import('dynalite');
+  const server = make({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
+  return new Promise((then) => server.listen(0, host, () => then(server.address().port)));
+}
 
 // Its own starter listens on every address.
 async function fauxqs() {
@@ -59,5 +65,5 @@ async function metadata() {
   return new Promise((then) => server.listen(0, host, () => then(server.address().port)));
 }
 
-const starters = { fauxqs, 'local-aws-sqs': localAwsSqs, s3rver, metadata };
+const starters = { dynalite, fauxqs, 'local-aws-sqs': localAwsSqs, s3rver, metadata };
 console.log(`http://${host}:${await starters[name]()}`);
