@@ -1,8 +1,8 @@
 // Starts one stand-in for a service of AWS on a free port of this machine, and prints its address.
 //
-//   node start.mjs dynalite | fauxqs | local-aws-sqs | s3rver FOLDER | metadata
+//   node start.mjs dynalite | fauxqs | local-aws-sqs | s3rver FOLDER | metadata | signatures URL
 
-const [name, folder] = process.argv.slice(2);
+const [name, where] = process.argv.slice(2);
 const host = '127.0.0.1';
 
 async function dynalite() {
@@ -33,7 +33,7 @@ async function localAwsSqs() {
 
 async function s3rver() {
   const { default: S3rver } = await import('s3rver');
-  const { port } = await new S3rver({ port: 0, address: host, silent: true, directory: folder }).run();
+  const { port } = await new S3rver({ port: 0, address: host, silent: true, directory: where }).run();
   return port;
 }
 
@@ -65,5 +65,83 @@ async function metadata() {
   return new Promise((then) => server.listen(0, host, () => then(server.address().port)));
 }
 
-const starters = { dynalite, fauxqs, 'local-aws-sqs': localAwsSqs, s3rver, metadata };
+// A proxy in front of URL that lets pass what AWS's own library would sign in the same way.
+async function signatures() {
+  const { createServer, request: ask } = await import('node:http');
+  const { createHash, createHmac } = await import('node:crypto');
+  const { SignatureV4 } = await import('@smithy/signature-v4');
+  class Sha256 {
+    constructor(key) {
+      this.hash = key ? createHmac('sha256', key) : createHash('sha256');
+    }
+    update(bytes) {
+      this.hash.update(bytes);
+    }
+    async digest() {
+      return new Uint8Array(this.hash.digest());
+    }
+  }
+  const credentials = {
+    accessKeyId: process.env.AWS_ACCESS_KEY_ID,
+    secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY,
+  };
+  const expected = async ({ method, url, headers }, body, said) => {
+    const [, region, service, signed] = said;
+    const signer = new SignatureV4({
+      credentials,
+      region,
+      service,
+      sha256: Sha256,
+      uriEscapePath: service !== 's3',
+      applyChecksum: false,
+    });
+    const { pathname, searchParams } = new URL(url, `http://${host}`);
+    const kept = signed.split(';');
+    const request = {
+      method,
+      protocol: 'http:',
+      hostname: host,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers: Object.fromEntries(kept.map((header) => [header, headers[header]])),
+      body,
+    };
+    const [, year, month, day, hour, minute, second] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(headers['x-amz-date']);
+    const signingDate = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    const { headers: made } = await signer.sign(request, { signingDate, signableHeaders: new Set(kept) });
+    return made.authorization;
+  };
+  const form = /^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/([^/]+)\/([^/]+)\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(.+)$/;
+  const bare = (text) => text.replaceAll(' ', '');
+  const server = createServer(async (request, reply) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    const body = Buffer.concat(parts);
+    const { method, url, headers } = request;
+    const own = headers.authorization ?? '';
+    const said = form.exec(own);
+    const theirs = said && (await expected(request, body, said));
+    if (!said || bare(theirs) !== bare(own)) {
+      console.error(`${method} ${url}: ${own} is not ${theirs}`);
+      reply
+        .writeHead(403)
+        .end(
+          headers['x-amz-target']
+            ? '{"__type": "InvalidSignatureException", "message": "other"}'
+            : '<Error><Code>SignatureDoesNotMatch</Code><Message>other</Message></Error>',
+        );
+      return;
+    }
+    console.error(`${said[2]} ${method}`);
+    const onward = ask(new URL(url, where), { method, headers }, (answer) => {
+      reply.writeHead(answer.statusCode, answer.rawHeaders);
+      answer.pipe(reply);
+    });
+    onward.on('error', () => reply.destroy());
+    onward.end(body);
+  });
+  return new Promise((then) => server.listen(0, host, () => then(server.address().port)));
+}
+
+const starters = { dynalite, fauxqs, 'local-aws-sqs': localAwsSqs, s3rver, metadata, signatures };
 console.log(`http://${host}:${await starters[name]()}`);

@@ -26,6 +26,15 @@ check door "$endpoint" "$contract:$parts-$not_here:$whole.BlobsHaveLimits*"
 # Races are not lost at the first try.
 check races "$endpoint" "$whole.*Racing*:$whole.*ManyIncrement*:$whole.OfTwo*" --gtest_repeat=5
 
+# AWS's own library signs every request as the client does; and would not, had it another secret.
+start_standin signatures "$endpoint"
+check signatures "$standin" "CloudTable.*:CloudHints.*:CloudBlobs.*:CloudWhole.IsListed*:$blobs-$whole.BlobsHaveLimits*"
+for service in sqs dynamodb s3; do wait_for signatures.log "^$service "; done
+! grep -q " is not " signatures.log || fail "$(grep -m3 ' is not ' signatures.log)"
+AWS_SECRET_ACCESS_KEY=another expect 4 "$DUNLIN" store blob put b signatures.log \
+  --at aws:us-east-1/lab --aws-endpoint "$standin"
+wait_for signatures.log " is not "
+
 # Connections are cut at random places: what was answered and what was not looks the same here. Not for
 # what many change at once (a repeat is known only while the rows are as they were), nor for what is
 # larger than what passes between two cuts.
