@@ -17,22 +17,22 @@ const WallTime kNow{std::chrono::seconds(1'700'000'000)};
 
 class Intakes : public testing::Test {
  protected:
-  Intakes() : store_(memory_store(posix_clock())) {
+  Intakes() : store(memory_store(posix_clock())) {
     TenantSettings settings;
     settings.max_partitions = 4;
-    EXPECT_TRUE(add_tenant(*store_, "physics", settings, kNow).ok());
-    tenant_ = read_tenant(store_->table(), "physics").value();
+    EXPECT_TRUE(add_tenant(*store, "physics", settings, kNow).ok());
+    tenant = read_tenant(store->table(), "physics").value();
     put("input/water.in", "water");
   }
 
   void put(const std::string& key, const std::string& text) {
-    ASSERT_TRUE(put_text(*store_, "physics", key, text, kNow).ok());
+    ASSERT_TRUE(put_text(*store, "physics", key, text, kNow).ok());
   }
-  std::vector<Taken> take() { return take_in(*store_, tenant_, kNow).value(); }
-  uint64_t queued() { return store_->queue().depth(queue_of("physics")).value().ready; }
+  std::vector<Taken> take() { return take_in(*store, tenant, kNow).value(); }
+  uint64_t queued() { return store->queue().depth(queue_of("physics")).value().ready; }
 
-  std::unique_ptr<CallStore> store_;
-  Tenant tenant_;
+  std::unique_ptr<CallStore> store;
+  Tenant tenant;
 };
 
 TEST(JobFile, IsReadWithItsNumbers) {
@@ -76,7 +76,7 @@ TEST_F(Intakes, AFileBecomesAJobOnce) {
   EXPECT_EQ(taken[0].job.find('_'), 36U);
   EXPECT_TRUE(take().empty());
   EXPECT_EQ(queued(), 3U);
-  const Job job = read_tascaas_job(store_->table(), taken[0].job).value().record;
+  const Job job = read_tascaas_job(store->table(), taken[0].job).value().record;
   EXPECT_EQ(job.report_ms(), 30'000);
   EXPECT_EQ(job.partitions(0).iterations(), 4U);
   EXPECT_EQ(job.partitions(2).iterations(), 3U);
@@ -103,9 +103,9 @@ TEST_F(Intakes, AFileWithErrorsIsMovedAside) {
   ASSERT_EQ(taken.size(), 2U);
   EXPECT_NE(taken[0].refused, "");
   EXPECT_NE(taken[1].refused.find("missing"), std::string::npos);
-  EXPECT_FALSE(find_file(store_->table(), "physics", "input/a.config").ok());
-  EXPECT_TRUE(find_file(store_->table(), "physics", "input/refused/a.config").ok());
-  const auto jobs = list_jobs(store_->table(), tenant_, kNow).value();
+  EXPECT_FALSE(find_file(store->table(), "physics", "input/a.config").ok());
+  EXPECT_TRUE(find_file(store->table(), "physics", "input/refused/a.config").ok());
+  const auto jobs = list_jobs(store->table(), tenant, kNow).value();
   ASSERT_EQ(jobs.size(), 2U);
   EXPECT_EQ(jobs[0].state, "refused");
   EXPECT_EQ(queued(), 0U);
@@ -116,32 +116,32 @@ TEST_F(Intakes, WhatWasCutOffIsCompleted) {
   const std::string text = R"({"iterations":10,"time":600,"inputFile":"water.in"})";
   put("input/pi.config", text);
   const std::string id = job_id("physics", "pi.config", text);
-  const Job job = make_job(tenant_, "pi.config", parse_job_file(text).value(), kNow);
-  ASSERT_TRUE(store_->table().put(kTable, {job_row(id), job.SerializeAsString(), 0}).ok());
+  const Job job = make_job(tenant, "pi.config", parse_job_file(text).value(), kNow);
+  ASSERT_TRUE(store->table().put(kTable, {job_row(id), job.SerializeAsString(), 0}).ok());
   EXPECT_TRUE(take().empty());
   EXPECT_EQ(queued(), 1U);
-  EXPECT_EQ(list_jobs(store_->table(), tenant_, kNow).value().size(), 1U);
-  EXPECT_TRUE(find_file(store_->table(), "physics", "input/pi.config").value().file.taken());
+  EXPECT_EQ(list_jobs(store->table(), tenant, kNow).value().size(), 1U);
+  EXPECT_TRUE(find_file(store->table(), "physics", "input/pi.config").value().file.taken());
 }
 
 TEST_F(Intakes, ARemovedTenantLeavesNothing) {
   put("input/pi.config", R"({"iterations":10,"time":600,"inputFile":"water.in"})");
   EXPECT_EQ(take().size(), 1U);
-  ASSERT_TRUE(remove_tenant(*store_, "physics").ok());
-  EXPECT_TRUE(store_->table().scan(kTable, "", "", 10).value().empty());
-  EXPECT_TRUE(store_->blobs().list("", "", 10).value().empty());
+  ASSERT_TRUE(remove_tenant(*store, "physics").ok());
+  EXPECT_TRUE(store->table().scan(kTable, "", "", 10).value().empty());
+  EXPECT_TRUE(store->blobs().list("", "", 10).value().empty());
   EXPECT_EQ(queued(), 0U);
-  EXPECT_EQ(remove_tenant(*store_, "physics").error().code, Code::not_found);
+  EXPECT_EQ(remove_tenant(*store, "physics").error().code, Code::not_found);
 }
 
 TEST_F(Intakes, TenantsAreKnownByTheirSecrets) {
-  const std::string secret = add_tenant(*store_, "biology", {}, kNow).value();
-  EXPECT_EQ(find_by_secret(store_->table(), secret).value().name(), "biology");
-  EXPECT_EQ(find_by_secret(store_->table(), "guess").error().code, Code::not_found);
-  EXPECT_EQ(add_tenant(*store_, "biology", {}, kNow).error().code, Code::conflict);
-  EXPECT_EQ(add_tenant(*store_, "no spaces", {}, kNow).error().code, Code::invalid);
-  EXPECT_EQ(add_tenant(*store_, "x", {.max_partitions = 0}, kNow).error().code, Code::invalid);
-  EXPECT_EQ(list_tenants(store_->table()).value().size(), 2U);
+  const std::string secret = add_tenant(*store, "biology", {}, kNow).value();
+  EXPECT_EQ(find_by_secret(store->table(), secret).value().name(), "biology");
+  EXPECT_EQ(find_by_secret(store->table(), "guess").error().code, Code::not_found);
+  EXPECT_EQ(add_tenant(*store, "biology", {}, kNow).error().code, Code::conflict);
+  EXPECT_EQ(add_tenant(*store, "no spaces", {}, kNow).error().code, Code::invalid);
+  EXPECT_EQ(add_tenant(*store, "x", {.max_partitions = 0}, kNow).error().code, Code::invalid);
+  EXPECT_EQ(list_tenants(store->table()).value().size(), 2U);
 }
 
 }  // namespace

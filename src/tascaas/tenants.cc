@@ -54,6 +54,7 @@ Result<void> empty_queue(Queue& queue, const std::string& name) {
     const std::vector<Delivery> some = TRY(queue.pull(name, 1000, kDropHold, Millis(0)));
     if (some.empty()) return {};
     std::vector<Lease> leases;
+    leases.reserve(some.size());
     for (const Delivery& one : some) leases.push_back(one.lease);
     TRY(queue.finish(name, leases));
   }

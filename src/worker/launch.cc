@@ -27,11 +27,11 @@ enum class Step { start, enter, exec };
 
 // Shared with the child, which writes where it failed.
 struct Plan {
-  const Launch* launch;
-  pid_t parent;
-  char** argv;
-  char** script_argv;  // "/bin/sh", a place for the program, and the rest of argv.
-  const char** programs;
+  const Launch* launch = nullptr;
+  pid_t parent = -1;
+  char** argv = nullptr;
+  char** script_argv = nullptr;  // "/bin/sh", a place for the program, and the rest of argv.
+  const char** programs = nullptr;
   Step step = Step::start;
   int error = 0;
 };

@@ -58,7 +58,7 @@ uint64_t WorkerMind::target() const {
   const double ahead = std::ceil(ahead_us() / std::max(mean_us_, 1.0));
   return std::min<uint64_t>(
       static_cast<uint64_t>(slots_ * (1 + std::min(ahead, double{kShareMax}))),
-      std::max<uint64_t>(kShareMax, 2 * slots_));
+      std::max<uint64_t>(kShareMax, uint64_t{2} * slots_));
 }
 
 void WorkerMind::scan_routes(std::string after) {
