@@ -55,9 +55,8 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty() && !app.remaining().empty()) {
-      return report(
-          {Code::invalid,
-           fmt::format("there is no command '{}': see `dunlin --help`", app.remaining().front())});
+      return report({Code::invalid, fmt::format("there is no command '{}': see `dunlin --help`",
+                                                app.remaining().front())});
     }
     return app.exit(error) == 0 ? kExitDone : kExitUsage;
   }
