@@ -267,7 +267,7 @@ Result<void> PgLink::simple(const std::string& text, Instant deadline) {
 
 Result<void> PgLink::run_script(const std::string& script, Instant deadline) {
   TRY(connect());
-  const Result<void> done = simple(script, deadline);
+  Result<void> done = simple(script, deadline);
   if (done.ok() || done.error().code != Code::full) return done;
   return Error{Code::unavailable, done.error().what};
 }
