@@ -128,12 +128,12 @@ void WorkerMind::pull() {
   for (; tried_ < routes_.size(); ++tried_) {
     if (asking_) return;
     // Routes of the same priority take turns; the first of them changes with each success.
-    const RouteView& view = routes_[tried_];
-    const auto same =
-        std::ranges::equal_range(routes_, view.route.priority(), std::greater<>(),
-                                 [](const RouteView& other) { return other.route.priority(); });
-    const auto first = static_cast<size_t>(same.begin() - routes_.begin());
-    const size_t turn = first + (tried_ - first + turn_) % same.size();
+    const auto priority_of = [](const RouteView& view) { return view.route.priority(); };
+    const auto priority = priority_of(routes_[tried_]);
+    const auto same = std::ranges::lower_bound(routes_, priority, std::greater<>(), priority_of);
+    const auto lower = std::ranges::upper_bound(routes_, priority, std::greater<>(), priority_of);
+    const auto first = static_cast<size_t>(same - routes_.begin());
+    const size_t turn = first + (tried_ - first + turn_) % static_cast<size_t>(lower - same);
     // Where a pull waits there is nothing, or it is on its way.
     if (!pulling_.contains(routes_[turn].queue)) return pull_from(routes_[turn].queue, Millis(0));
   }
