@@ -20,7 +20,7 @@ const std::string kExample =
     "\r\n";
 
 TEST(AwsChunked, SignedChunksAreThoseOfAwsHoweverTheyAreCut) {
-  for (const size_t size : {1, 7, 4096, 1 << 20}) {
+  for (const size_t size : {1U, 7U, 4096U, 1U << 20U}) {
     ChunkDecoder decoder(example_signer());
     std::string out;
     for (size_t at = 0; at < kExample.size(); at += size) {

@@ -160,7 +160,7 @@ TEST_F(Ledgers, WhoRunsAPartitionIsInItsPage) {
     return table.put(kPages, {page_key("job", 0), page.SerializeAsString(), kAnyVersion}).ok();
   };
   EXPECT_EQ(why(1), "attempt 1 of partition 1 does not run, nor does another");
-  for (const uint32_t attempt : {1, 2}) {
+  for (const uint32_t attempt : {1U, 2U}) {
     model::Claim& claim = *page.add_claims();
     claim.set_offset(1);
     claim.set_attempt(attempt);

@@ -282,9 +282,8 @@ void WorkerMind::release(Plan& plan) {
   ask(Get{std::string(kEnds), {plan.job}}, [this, &plan, done](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);
     if (rows == nullptr || rows->rows.at(0).version == 0) return done({});
-    release_dependants(plan.job, 0, [this, &plan, done, end = rows->rows[0]] {
-      commit(released_writes(end), done);
-    });
+    release_dependants(plan.job, 0,
+                       [this, done, end = rows->rows[0]] { commit(released_writes(end), done); });
   });
 }
 
