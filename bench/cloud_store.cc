@@ -95,6 +95,10 @@ CloudStore::Cost CloudStore::cost_of(const Commit& commit) const {
         const auto found = weights_.find(message_key(finish->queue, lease.id));
         if (found != weights_.end()) add_message(found->second);
       }
+    } else if (const auto* keep = std::get_if<Keep>(&write)) {
+      cost.has_rows = true;
+      const auto found = weights_.find(message_key(keep->queue, keep->lease.id));
+      if (found != weights_.end()) add_row(found->second.row + keep->note.size());
     }
   }
   if (cost.rows > 1) cost.units *= 2;  // A transaction.

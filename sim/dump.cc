@@ -18,7 +18,8 @@ struct Shape {
   std::string operator()(const Deliveries& deliveries) const {
     std::string text = "deliveries";
     for (const Delivery& each : deliveries.deliveries) {
-      text += fmt::format(" {}#{}:{:x}", each.lease.id, each.attempt, crc32c(each.body));
+      text +=
+          fmt::format(" {}#{}:{:x}:{}", each.lease.id, each.attempt, crc32c(each.body), each.note);
     }
     return text;
   }
@@ -36,6 +37,9 @@ struct Shape {
       text += fmt::format(" {}={:x}{}", row.key, crc32c(row.value), row.version == 0 ? "-" : "");
     }
     return text;
+  }
+  std::string operator()(const Erased& erased) const {
+    return fmt::format("erased {}", erased.rows);
   }
   std::string operator()(const Bytes& bytes) const { return "bytes " + bytes.bytes; }
   std::string operator()(const BlobNames& names) const {

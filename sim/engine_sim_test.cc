@@ -150,7 +150,7 @@ class EngineWorld {
   std::string body() { return std::string(random_.below(300), static_cast<char>(random_.next())); }
 
   std::vector<Twin> choose() {
-    switch (random_.below(10)) {
+    switch (random_.below(11)) {
       case 0:
       case 1:
       case 2:
@@ -175,6 +175,11 @@ class EngineWorld {
       }
       case 8:
         return blob();
+      case 9: {
+        if (random_.percent(50)) return {};
+        const EraseAll erase{.table = table_name(), .prefix = random_.percent(30) ? "k" : key()};
+        return {{erase, erase}};
+      }
       default: {
         const AskDepth depth{.queue = queue_name()};
         return {{depth, depth}};
@@ -187,8 +192,10 @@ class EngineWorld {
     Commit model{.nonce = engine.nonce, .writes = {}};
     std::set<std::string> rows;
     for (uint64_t i = 1 + random_.below(4); i > 0; --i) {
-      const uint64_t kind = random_.below(4);
-      if (kind == 0) {
+      const uint64_t kind = random_.below(5);
+      if (kind == 4) {
+        if (add_keep(engine, model)) break;  // It may not be named a second time.
+      } else if (kind == 0) {
         Push push{.queue = queue_name(), .messages = {}};
         for (uint64_t n = random_.below(5); n > 0; --n) {
           push.messages.push_back({"m" + std::to_string(random_.below(40)), body()});
@@ -225,9 +232,33 @@ class EngineWorld {
     if (held_.empty()) return;
     const size_t pick = random_.below(held_.size());
     const Held held = held_[pick];
-    engine.writes.emplace_back(Finish{.queue = held.queue, .leases = {held.engine}});
-    model.writes.emplace_back(Finish{.queue = held.queue, .leases = {held.model}});
+    const bool strict = random_.percent(30);
+    engine.writes.emplace_back(
+        Finish{.queue = held.queue, .leases = {held.engine}, .strict = strict});
+    model.writes.emplace_back(
+        Finish{.queue = held.queue, .leases = {held.model}, .strict = strict});
     if (random_.percent(80)) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(pick));
+  }
+
+  bool add_keep(Commit& engine, Commit& model) {
+    if (held_.empty()) return false;
+    Held& held = held_[random_.below(held_.size())];
+    const auto names = [&](const Write& write) {
+      const auto* push = std::get_if<Push>(&write);
+      return std::holds_alternative<Finish>(write) ||
+             (push != nullptr && push->queue == held.queue);
+    };
+    if (std::ranges::any_of(engine.writes, names)) return false;
+    Keep keep{.queue = held.queue,
+              .lease = held.engine,
+              .step = held.step,
+              .note = std::to_string(random_.below(1000)),
+              .hold = Millis(random_.percent(20) ? 0 : 1 + random_.below(3000))};
+    if (random_.percent(90)) ++held.step;
+    engine.writes.emplace_back(keep);
+    keep.lease = held.model;
+    model.writes.emplace_back(keep);
+    return true;
   }
 
   std::vector<Twin> renew() {
@@ -260,6 +291,7 @@ class EngineWorld {
     std::string queue;
     Lease engine;
     Lease model;
+    uint64_t step = 0;  // As far as we know.
   };
 
   void learn(const Told& told) {

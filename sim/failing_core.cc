@@ -8,7 +8,8 @@ namespace {
 bool changes_something(const Request& request) {
   return std::holds_alternative<Commit>(request) || std::holds_alternative<Pull>(request) ||
          std::holds_alternative<Renew>(request) || std::holds_alternative<BlobPart>(request) ||
-         std::holds_alternative<BlobEnd>(request) || std::holds_alternative<BlobErase>(request);
+         std::holds_alternative<BlobEnd>(request) || std::holds_alternative<BlobErase>(request) ||
+         std::holds_alternative<EraseAll>(request);
 }
 
 }  // namespace

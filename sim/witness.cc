@@ -41,6 +41,8 @@ bool fits(size_t request_kind, const Answer& answer) {
       return std::holds_alternative<BlobNames>(answer);
     case kind<AskInfo>():
       return std::holds_alternative<Info>(answer);
+    case kind<EraseAll>():
+      return std::holds_alternative<Erased>(answer);
     default:
       return std::holds_alternative<Done>(answer);
   }

@@ -223,9 +223,9 @@ TEST(HubStore, ABadTokenIsDeniedAtOnce) {
 TEST(HubStore, AnotherVersionIsExplained) {
   const TestListener listener;
   const Background hub([&] {
-    // What a hub of version 1 says to a client of version 2.
+    // What a hub of this version says to a client of the next.
     std::string preface;
-    append_preface(preface, 2);
+    append_preface(preface, kProtocolVersion + 1);
     FrameReader reader(FrameReader::From::client);
     reader.feed(preface);
     Peer peer(listener.accept());
@@ -234,7 +234,7 @@ TEST(HubStore, AnotherVersionIsExplained) {
   const auto store = open_hub(at(listener), {}, posix_clock());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, Code::denied);
-  EXPECT_NE(store.error().what.find("speaks protocol version 1, the client speaks 2"),
+  EXPECT_NE(store.error().what.find("speaks protocol version 2, the client speaks 3"),
             std::string::npos)
       << store.error().what;
 }

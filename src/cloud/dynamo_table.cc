@@ -18,8 +18,10 @@ using aws::list_or_empty;
 using aws::object_or_empty;
 using aws::text_or;
 
-constexpr size_t kKeysMax = 100;  // Of one BatchGetItem.
-constexpr size_t kRowExtra = 80;  // Names of attributes, version and nonce.
+constexpr size_t kKeysMax = 100;    // Of one BatchGetItem.
+constexpr size_t kDeletesMax = 25;  // Of one BatchWriteItem.
+constexpr size_t kEraseMax = 1000;  // Rows that one EraseAll removes.
+constexpr size_t kRowExtra = 80;    // Names of attributes, version and nonce.
 constexpr size_t kInfoRowsMax = 100'000;
 constexpr unsigned kRandomBits = 22;
 constexpr int64_t kEpochMs = 1'577'836'800'000;  // 2020-01-01.
@@ -410,6 +412,52 @@ Answer DynamoTable::on(const Scan& scan) {
     if (!answer.rows.empty() || last.empty()) return answer;
     in["ExclusiveStartKey"] = last;
   }
+}
+
+// Up to kDeletesMax DeleteRequests.
+Result<void> DynamoTable::delete_items(json deletes) {
+  const std::string& name = link_.address().rows_table();
+  const Instant deadline = link_.clock().now() + link_.options().deadline;
+  for (int tries = 1;; ++tries) {
+    const Reply reply = TRY(send("BatchWriteItem", {{"RequestItems", {{name, deletes}}}}));
+    if (!reply.ok()) {
+      ready_ = ready_ && reply.error != "ResourceNotFoundException";
+      return refused(reply, "rows cannot be removed from DynamoDB");
+    }
+    deletes = list_or_empty(object_or_empty(reply.body, "UnprocessedItems"), name);
+    if (deletes.empty()) return {};
+    const Millis pause = backoff(tries, link_.random());
+    if (link_.clock().now() + pause >= deadline) {
+      return Error{Code::unavailable, "DynamoDB removes no more rows: it is too busy"};
+    }
+    wait_until(link_.clock().now() + pause, link_.clock());
+  }
+}
+
+Answer DynamoTable::on(const EraseAll& erase) {
+  const json in = {
+      {"TableName", link_.address().rows_table()},
+      {"ConsistentRead", true},
+      {"Limit", kEraseMax},
+      {"ProjectionExpression", "k"},
+      {"KeyConditionExpression", "t = :t AND begins_with(k, :p)"},
+      {"ExpressionAttributeValues", {{":t", text(erase.table)}, {":p", text(erase.prefix)}}}};
+  const Result<Reply> found = send("Query", in);
+  if (!found.ok()) return found.error();
+  if (!found.value().ok()) {
+    ready_ = ready_ && found.value().error != "ResourceNotFoundException";
+    return refused(found.value(), "rows cannot be listed in DynamoDB");
+  }
+  Erased erased;
+  json deletes = json::array();
+  for (const json& item : list_or_empty(found.value().body, "Items")) {
+    deletes.push_back({{"DeleteRequest", {{"Key", key_of(erase.table, text_of(item, "k"))}}}});
+    ++erased.rows;
+    if (deletes.size() < kDeletesMax) continue;
+    TRY(delete_items(std::exchange(deletes, json::array())));
+  }
+  if (!deletes.empty()) TRY(delete_items(std::move(deletes)));
+  return erased;
 }
 
 // Reads all keys, so it stops counting somewhere.

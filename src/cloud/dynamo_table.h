@@ -61,6 +61,7 @@ class DynamoTable final : public CallStore {
   Answer on(const Get& get);
   Answer on(const Scan& scan);
   Answer on(const AskInfo& ask);
+  Answer on(const EraseAll& erase);
   template <typename T>
   Answer on(const T& other);
 
@@ -68,6 +69,7 @@ class DynamoTable final : public CallStore {
   Result<Reply> write(const Commit& commit, const std::string& nonce, uint64_t version);
   Result<std::vector<Stored>> stored(const Commit& commit);
   Result<json> get_items(std::vector<json> keys, std::string_view projection);
+  Result<void> delete_items(json deletes);
   CloudLink link_;
   bool ready_ = false;
   uint64_t last_version_ = 0;

@@ -79,6 +79,15 @@ void Engine::move_live(const Record& record, Position at) {
     moved.token = item->token;
     moved.hold_ms = item->leased ? static_cast<uint64_t>(item->hold.count()) : 0;
     index_->move(*item, log_->add(moved));
+    if (const ItemNote* note = index_->note(*item)) {
+      log_->add(KeepRecord{.queue = push->queue,
+                           .number = item->number,
+                           .step = note->step,
+                           .hold_ms = moved.hold_ms,
+                           .version = note->version,
+                           .nonce = note->nonce,
+                           .note = note->text});
+    }
   } else if (const auto* blob = std::get_if<BlobRecord>(&record)) {
     const BlobState* state = index_->blob(blob->name);
     if (state == nullptr || state->at != at) return;

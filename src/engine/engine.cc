@@ -10,6 +10,7 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kTryAgain = Millis(200);  // Between attempts to write after a failure.
+constexpr uint64_t kEraseMax = 100'000;    // Rows that go at once: some ten milliseconds.
 
 bool holds(const Lease& lease, const Item& item) {
   return item.token != 0 && item.token == lease.token;
@@ -17,7 +18,7 @@ bool holds(const Lease& lease, const Item& item) {
 
 Error stale(const Lease& lease, const std::string& queue) {
   return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: it was handed "
-                                      "to another holder",
+                                      "to another holder, or this one has gone on since",
                                       lease.id, queue)};
 }
 
@@ -184,23 +185,30 @@ Answer Engine::on(Commit&& request, Instant now) {
     if (checked.ok()) checked = check(write);
   }
   if (may_be_repeat || !checked.ok()) {
-    const uint64_t before = TRY(already_committed(request));
-    if (before != 0) return Committed{before};
+    const std::optional<uint64_t> before = TRY(already_committed(request));
+    if (before) return Committed{*before};
     if (!checked.ok()) return checked.error();
   }
-  const uint64_t version = puts ? ++stamp_ : 0;
+  const Stamp stamp{.version = puts ? ++stamp_ : 0, .nonce = request.nonce, .now = now};
   for (const Write& write : request.writes) {
-    std::visit([&](const auto& each) { apply(each, version, request.nonce); }, write);
+    std::visit([&](const auto& each) { apply(each, stamp); }, write);
   }
   log_->end_group();
-  return Committed{version};
+  return Committed{stamp.version};
 }
 
-// The version that this very commit got if it was applied before, else 0.
-Result<uint64_t> Engine::already_committed(const Commit& request) {
-  if (request.nonce == 0) return uint64_t{0};
-  uint64_t version = 0;
+// The version that this very commit got if it was applied before.
+Result<std::optional<uint64_t>> Engine::already_committed(const Commit& request) {
+  std::optional<uint64_t> version;
+  if (request.nonce == 0) return version;
   for (const Write& write : request.writes) {
+    if (const Keep* keep = std::get_if<Keep>(&write)) {
+      const Item* item = index_->item(keep->queue, keep->lease.id);
+      const bool held = item != nullptr && holds(keep->lease, *item);
+      const ItemNote* note = held ? index_->note(*item) : nullptr;
+      if (note != nullptr && note->nonce == request.nonce) version = note->version;
+      continue;
+    }
     const Put* put = std::get_if<Put>(&write);
     if (put == nullptr) continue;
     const RowState* row = index_->row(put->table, put->key);
@@ -230,25 +238,35 @@ Result<void> Engine::check(const Write& write) {
   if (const Finish* finish = std::get_if<Finish>(&write)) {
     for (const Lease& lease : finish->leases) {
       const Item* item = index_->item(finish->queue, lease.id);
-      if (item != nullptr && !holds(lease, *item)) return stale(lease, finish->queue);
+      const bool gone = item == nullptr && finish->strict;
+      if (gone || (item != nullptr && !holds(lease, *item))) return stale(lease, finish->queue);
     }
+  }
+  if (const Keep* keep = std::get_if<Keep>(&write)) {
+    const Item* item = index_->item(keep->queue, keep->lease.id);
+    if (item == nullptr || !holds(keep->lease, *item)) return stale(keep->lease, keep->queue);
+    const ItemNote* note = index_->note(*item);
+    if (keep->step != (note == nullptr ? 0 : note->step)) return stale(keep->lease, keep->queue);
   }
   return {};
 }
 
-void Engine::apply(const Put& put, uint64_t version, uint64_t nonce) {
-  const Position at = log_->add(PutRecord{
-      .table = put.table, .key = put.key, .version = version, .nonce = nonce, .value = put.value});
-  index_->put_row(put.table, put.key, {.at = at, .version = version});
+void Engine::apply(const Put& put, const Stamp& stamp) {
+  const Position at = log_->add(PutRecord{.table = put.table,
+                                          .key = put.key,
+                                          .version = stamp.version,
+                                          .nonce = stamp.nonce,
+                                          .value = put.value});
+  index_->put_row(put.table, put.key, {.at = at, .version = stamp.version});
 }
 
-void Engine::apply(const Erase& erase, uint64_t /*version*/, uint64_t /*nonce*/) {
+void Engine::apply(const Erase& erase, const Stamp& /*stamp*/) {
   if (index_->row(erase.table, erase.key) == nullptr) return;
   log_->add(EraseRecord{.table = erase.table, .key = erase.key});
   index_->erase_row(erase.table, erase.key);
 }
 
-void Engine::apply(const Push& push, uint64_t /*version*/, uint64_t /*nonce*/) {
+void Engine::apply(const Push& push, const Stamp& /*stamp*/) {
   for (const Message& message : push.messages) {
     if (index_->item(push.queue, message.id) != nullptr) continue;
     const uint64_t number = ++stamp_;
@@ -258,7 +276,7 @@ void Engine::apply(const Push& push, uint64_t /*version*/, uint64_t /*nonce*/) {
   }
 }
 
-void Engine::apply(const Finish& finish, uint64_t /*version*/, uint64_t /*nonce*/) {
+void Engine::apply(const Finish& finish, const Stamp& /*stamp*/) {
   std::vector<uint64_t> numbers;
   numbers.reserve(finish.leases.size());
   for (const Lease& lease : finish.leases) {
@@ -271,6 +289,21 @@ void Engine::apply(const Finish& finish, uint64_t /*version*/, uint64_t /*nonce*
   if (numbers.empty()) return;
   std::ranges::sort(numbers);
   log_->add(FinishRecord{.queue = finish.queue}, std::span<const uint64_t>(numbers));
+}
+
+void Engine::apply(const Keep& keep, const Stamp& stamp) {
+  Item& item = *index_->item(keep.queue, keep.lease.id);
+  log_->add(KeepRecord{.queue = keep.queue,
+                       .number = item.number,
+                       .step = keep.step + 1,
+                       .hold_ms = static_cast<uint64_t>(keep.hold.count()),
+                       .version = stamp.version,
+                       .nonce = stamp.nonce,
+                       .note = keep.note});
+  index_->keep(
+      item,
+      {.step = keep.step + 1, .version = stamp.version, .nonce = stamp.nonce, .text = keep.note},
+      keep.hold, stamp.now);
 }
 
 // --- Queue ---
@@ -335,9 +368,11 @@ Answer Engine::on(Pull&& request, Instant now) {
   for (size_t i = 0; i < items.size(); ++i) {
     index_->lease(*items[i], token, request.hold, now);
     if (!bodies[i]) continue;
+    const ItemNote* note = index_->note(*items[i]);
     answer.deliveries.push_back({.lease = {.id = items[i]->id, .token = token},
                                  .body = *std::move(bodies[i]),
-                                 .attempt = items[i]->attempts});
+                                 .attempt = items[i]->attempts,
+                                 .note = note == nullptr ? "" : note->text});
   }
   if (damage && answer.deliveries.empty()) return *damage;
   return answer;
@@ -408,6 +443,24 @@ Answer Engine::on(Scan&& request, Instant /*now*/) {
     answer.rows[i].value = value_of(payload);
   }));
   return answer;
+}
+
+// One record, however many rows; bounded, because everybody else waits meanwhile.
+Answer Engine::on(EraseAll&& request, Instant now) {
+  TRY(writable(now));
+  const TableState* table = index_->table(request.table);
+  if (table == nullptr) return Erased{};
+  auto row = table->lower_bound(request.prefix);
+  const std::string* found = nullptr;
+  for (uint64_t count = 0; row != table->end() && count < kEraseMax; ++row, ++count) {
+    if (!row->first.starts_with(request.prefix)) break;
+    found = &row->first;
+  }
+  if (found == nullptr) return Erased{};
+  const std::string last = *found;
+  log_->add(EraseRangeRecord{.table = request.table, .first = request.prefix, .last = last});
+  log_->end_group();
+  return Erased{index_->erase_rows(request.table, request.prefix, last)};
 }
 
 // --- Blobs ---

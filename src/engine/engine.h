@@ -60,15 +60,22 @@ class Engine final : public Core {
   Answer on(BlobErase&& request, Instant now);
   Answer on(BlobList&& request, Instant now);
   Answer on(AskInfo&& request, Instant now);
+  Answer on(EraseAll&& request, Instant now);
 
   Result<void> readable(Instant now);
   Result<void> writable(Instant now);
-  Result<uint64_t> already_committed(const Commit& request);
+  Result<std::optional<uint64_t>> already_committed(const Commit& request);
   Result<void> check(const Write& write);
-  void apply(const Put& put, uint64_t version, uint64_t nonce);
-  void apply(const Erase& erase, uint64_t version, uint64_t nonce);
-  void apply(const Push& push, uint64_t version, uint64_t nonce);
-  void apply(const Finish& finish, uint64_t version, uint64_t nonce);
+  struct Stamp {  // Of a commit.
+    uint64_t version = 0;
+    uint64_t nonce = 0;
+    Instant now;
+  };
+  void apply(const Put& put, const Stamp& stamp);
+  void apply(const Erase& erase, const Stamp& stamp);
+  void apply(const Push& push, const Stamp& stamp);
+  void apply(const Finish& finish, const Stamp& stamp);
+  void apply(const Keep& keep, const Stamp& stamp);
 
   void give_back_ended(Instant now);
 

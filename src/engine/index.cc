@@ -58,6 +58,18 @@ void Index::erase_row(std::string_view table, std::string_view key) {
   if (rows->second.empty()) tables_.erase(rows);
 }
 
+uint64_t Index::erase_rows(std::string_view table, std::string_view first, std::string_view last) {
+  const auto rows = tables_.find(table);
+  if (rows == tables_.end()) return 0;
+  const auto begin = rows->second.lower_bound(first);
+  const auto end = rows->second.upper_bound(last);
+  uint64_t count = 0;
+  for (auto row = begin; row != end; ++row, ++count) discount(row->second.at);
+  rows->second.erase(begin, end);
+  if (rows->second.empty()) tables_.erase(rows);
+  return count;
+}
+
 void Index::put_blob(std::string_view name, BlobState state) {
   const auto found = blobs_.find(name);
   if (found != blobs_.end()) {
@@ -104,7 +116,18 @@ void Index::move(Item& item, Position at) {
 void Index::lease(Item& item, uint64_t token, Millis hold, Instant now) {
   item.token = token;
   item.attempts += 1;
+  if (const auto note = notes_.find(item.number); note != notes_.end()) note->second.step = 0;
   hide(item, hold, now);
+}
+
+void Index::keep(Item& item, ItemNote note, Millis hold, Instant now) {
+  notes_.insert_or_assign(item.number, std::move(note));
+  renew(item, hold, now);
+}
+
+const ItemNote* Index::note(const Item& item) const {
+  const auto found = notes_.find(item.number);
+  return found == notes_.end() ? nullptr : &found->second;
 }
 
 void Index::renew(Item& item, Millis hold, Instant now) {
@@ -143,6 +166,7 @@ void Index::remove(Item& item) {
     queue.ready.erase(item.number);
   }
   discount(item.at);
+  notes_.erase(item.number);
   queue.items.erase(queue.items.find(std::string_view(item.id)));
   if (queue.items.empty()) queues_.erase(queues_.find(queue.name));
 }
@@ -256,6 +280,24 @@ bool Replay::on(const BlobRecord& record, Position at) {
 
 bool Replay::on(const BlobEraseRecord& record, Position /*at*/) {
   index_.erase_blob(record.name);
+  return true;
+}
+
+bool Replay::on(const KeepRecord& record, Position /*at*/) {
+  saw(record.version);
+  const auto found = by_number_.find(record.number);
+  if (found == by_number_.end()) return true;  // Finished since, as in each().
+  index_.keep(*found->second,
+              {.step = record.step,
+               .version = record.version,
+               .nonce = record.nonce,
+               .text = std::string(record.note)},
+              Millis(record.hold_ms), now_);
+  return true;
+}
+
+bool Replay::on(const EraseRangeRecord& record, Position /*at*/) {
+  index_.erase_rows(record.table, record.first, record.last);
   return true;
 }
 

@@ -34,6 +34,14 @@ struct Item {
   bool leased = false;
 };
 
+// What the last Keep left on a message. Few messages have one, so it is kept apart from the item.
+struct ItemNote {
+  uint64_t step = 0;  // Keeps under the present lease.
+  uint64_t version = 0;
+  uint64_t nonce = 0;
+  std::string text;
+};
+
 struct ItemHash {
   using is_transparent = void;  // NOLINT(readability-identifier-naming): absl looks for it.
   // Through absl's own view: it does not know the standard's, and would hash it slowly.
@@ -87,6 +95,8 @@ class Index {
 
   void put_row(std::string_view table, std::string_view key, RowState state);
   void erase_row(std::string_view table, std::string_view key);
+  // Those from `first` to `last`, both included; returns how many.
+  uint64_t erase_rows(std::string_view table, std::string_view first, std::string_view last);
   void put_blob(std::string_view name, BlobState state);
   void erase_blob(std::string_view name);
 
@@ -97,6 +107,8 @@ class Index {
   void renew(Item& item, Millis hold, Instant now);
   void give_back(Item& item);  // Ready again, at its old place; its lease stays valid until then.
   void remove(Item& item);     // Finished: the reference dangles.
+  void keep(Item& item, ItemNote note, Millis hold, Instant now);
+  const ItemNote* note(const Item& item) const;  // nullptr: there is none.
 
   // The held item whose lease ends first, or nullptr.
   Item* first_to_expire() const;
@@ -116,6 +128,7 @@ class Index {
   absl::btree_map<std::string, BlobState, std::less<>> blobs_;
   absl::btree_map<std::string, std::unique_ptr<QueueState>, std::less<>> queues_;
   absl::btree_map<Deadline, Item*> leased_;
+  absl::flat_hash_map<uint64_t, ItemNote> notes_;  // By the item's number.
   uint64_t live_bytes_ = 0;
   absl::btree_map<uint32_t, uint64_t> live_by_segment_;
 };
@@ -141,6 +154,8 @@ class Replay {
   bool on(const FinishRecord& record, Position at);
   bool on(const BlobRecord& record, Position at);
   bool on(const BlobEraseRecord& record, Position at);
+  bool on(const KeepRecord& record, Position at);
+  bool on(const EraseRangeRecord& record, Position at);
   void saw(uint64_t stamp) { stamp_ = std::max(stamp_, stamp); }
   template <typename Act>
   void each(const Numbers& numbers, Act act);

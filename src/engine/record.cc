@@ -19,6 +19,8 @@ enum Kind : uint8_t {
   kind_finish = 7,
   kind_blob = 8,
   kind_blob_erase = 9,
+  kind_keep = 10,
+  kind_erase_range = 11,
 };
 
 // Lets find_batch() look for batches in bytes whose framing is lost.
@@ -73,6 +75,14 @@ struct IsOurs {
     return is_sized(blob.name, kKeyMax) && blob.file <= kCountMax && blob.size <= kBlobMax;
   }
   bool operator()(const BlobEraseRecord& erase) const { return is_sized(erase.name, kKeyMax); }
+  bool operator()(const KeepRecord& keep) const {
+    return is_sized(keep.queue, kNameMax) && is_count(keep.number) && keep.step <= kCountMax &&
+           is_hold(keep.hold_ms) && keep.version <= kCountMax && keep.note.size() <= kNoteMax;
+  }
+  bool operator()(const EraseRangeRecord& erase) const {
+    return is_sized(erase.table, kNameMax) && is_sized(erase.first, kKeyMax) &&
+           is_sized(erase.last, kKeyMax) && erase.first <= erase.last;
+  }
 };
 
 std::optional<Record> decode_batch(ByteReader& in) {
@@ -104,6 +114,18 @@ std::optional<Record> decode_put(ByteReader& in) {
   record.version = in.varint();
   record.nonce = in.fixed<uint64_t>();
   record.value = in.rest();
+  return record;
+}
+
+std::optional<Record> decode_keep(ByteReader& in) {
+  KeepRecord record;
+  record.queue = in.sized();
+  record.number = in.varint();
+  record.step = in.varint();
+  record.hold_ms = in.varint();
+  record.version = in.varint();
+  record.nonce = in.fixed<uint64_t>();
+  record.note = in.rest();
   return record;
 }
 
@@ -151,6 +173,15 @@ std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
     }
     case kind_blob_erase:
       return BlobEraseRecord{.name = in.sized()};
+    case kind_keep:
+      return decode_keep(in);
+    case kind_erase_range: {
+      EraseRangeRecord record;
+      record.table = in.sized();
+      record.first = in.sized();
+      record.last = in.sized();
+      return record;
+    }
     default:
       return {};
   }
@@ -222,6 +253,24 @@ void encode(const BlobRecord& record, std::string& out) {
 void encode(const BlobEraseRecord& record, std::string& out) {
   begin(out, kind_blob_erase);
   append_sized(out, record.name);
+}
+
+void encode(const KeepRecord& record, std::string& out) {
+  begin(out, kind_keep);
+  append_sized(out, record.queue);
+  append_varint(out, record.number);
+  append_varint(out, record.step);
+  append_varint(out, record.hold_ms);
+  append_varint(out, record.version);
+  append_fixed(out, record.nonce);
+  out += record.note;
+}
+
+void encode(const EraseRangeRecord& record, std::string& out) {
+  begin(out, kind_erase_range);
+  append_sized(out, record.table);
+  append_sized(out, record.first);
+  append_sized(out, record.last);
 }
 
 std::optional<Record> decode(std::string_view payload) {

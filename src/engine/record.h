@@ -92,8 +92,25 @@ struct BlobRecord {
 struct BlobEraseRecord {
   std::string_view name;
 };
-using Record = std::variant<BatchRecord, PutRecord, EraseRecord, PushRecord, LeaseRecord,
-                            RenewRecord, FinishRecord, BlobRecord, BlobEraseRecord>;
+// A holder went on with a message: what it left for the next one, and which commit that was.
+struct KeepRecord {
+  std::string_view queue;
+  uint64_t number = 0;
+  uint64_t step = 0;     // Keeps under the lease, with this one.
+  uint64_t hold_ms = 0;  // 0: given back.
+  uint64_t version = 0;
+  uint64_t nonce = 0;
+  std::string_view note;
+};
+// All rows of a table from one key to another, both included.
+struct EraseRangeRecord {
+  std::string_view table;
+  std::string_view first;
+  std::string_view last;
+};
+using Record =
+    std::variant<BatchRecord, PutRecord, EraseRecord, PushRecord, LeaseRecord, RenewRecord,
+                 FinishRecord, BlobRecord, BlobEraseRecord, KeepRecord, EraseRangeRecord>;
 
 // Append the payload, its kind byte first, without kGroupEnd.
 void encode(const BatchRecord& record, std::string& out);
@@ -102,6 +119,8 @@ void encode(const EraseRecord& record, std::string& out);
 void encode(const PushRecord& record, std::string& out);
 void encode(const BlobRecord& record, std::string& out);
 void encode(const BlobEraseRecord& record, std::string& out);
+void encode(const KeepRecord& record, std::string& out);
+void encode(const EraseRangeRecord& record, std::string& out);
 // These take the numbers plainly; the record's own are ignored.
 void encode(const LeaseRecord& record, std::span<const uint64_t> numbers, std::string& out);
 void encode(const RenewRecord& record, std::span<const uint64_t> numbers, std::string& out);

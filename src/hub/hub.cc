@@ -70,6 +70,8 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
   if (const auto* commit = std::get_if<Commit>(&request); commit && !queues_.empty()) {
     for (const Write& write : commit->writes) {
       if (const auto* push = std::get_if<Push>(&write)) touch(push->queue);
+      const auto* keep = std::get_if<Keep>(&write);
+      if (keep != nullptr && keep->hold == Millis(0)) touch(keep->queue);
     }
   }
   if (const auto* renew = std::get_if<Renew>(&request); renew && renew->hold == Millis(0)) {

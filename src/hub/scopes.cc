@@ -32,6 +32,8 @@ struct Need {
     for (const Write& write : commit.writes) {
       if (const auto* finish = std::get_if<Finish>(&write)) {
         least = std::max(least, to_take_from(finish->queue));
+      } else if (const auto* keep = std::get_if<Keep>(&write)) {
+        least = std::max(least, to_take_from(keep->queue));
       }
     }
     return least;
@@ -47,6 +49,7 @@ struct Need {
   Scope operator()(const BlobGet&) const { return Scope::read; }
   Scope operator()(const BlobList&) const { return Scope::read; }
   Scope operator()(const AskInfo&) const { return Scope::read; }
+  Scope operator()(const EraseAll&) const { return Scope::submit; }
 };
 
 }  // namespace

@@ -9,12 +9,14 @@ const std::vector<Request> kReads = {AskDepth{"q"},      Get{"t", {"k"}},     Sc
                                      BlobGet{"b", 0, 1}, BlobList{"", "", 1}, AskInfo{}};
 const std::vector<Request> kWrites = {Commit{1, {Put{"t", "k", "v", 0}, Push{"q", {{"1", ""}}}}},
                                       BlobPart{1, 0, "x"}, BlobEnd{1, "b", 1}};
-const std::vector<Request> kReplies = {Pull{"reply.a", 1, Millis(1), Millis(0)},
-                                       Renew{"reply.a", {{"1", 1}}, Millis(1)},
-                                       Commit{1, {Finish{"reply.a", {{"1", 1}}}}}};
-const std::vector<Request> kTakes = {
-    Pull{"q", 1, Millis(1), Millis(0)}, Renew{"q", {{"1", 1}}, Millis(1)},
-    Commit{1, {Finish{"reply.a", {}}, Finish{"q", {{"1", 1}}}}}, BlobErase{"b"}};
+const std::vector<Request> kReplies = {
+    Pull{"reply.a", 1, Millis(1), Millis(0)}, Renew{"reply.a", {{"1", 1}}, Millis(1)},
+    Commit{1, {Finish{"reply.a", {{"1", 1}}}}}, Commit{1, {Keep{"reply.a", {"1", 1}, 0, ""}}},
+    EraseAll{"t", "k"}};
+const std::vector<Request> kTakes = {Pull{"q", 1, Millis(1), Millis(0)},
+                                     Renew{"q", {{"1", 1}}, Millis(1)},
+                                     Commit{1, {Finish{"reply.a", {}}, Finish{"q", {{"1", 1}}}}},
+                                     BlobErase{"b"}, Commit{1, {Keep{"q", {"1", 1}, 0, ""}}}};
 
 void expect_each(Scopes scopes, const std::vector<Request>& requests, bool allowed) {
   for (const Request& request : requests) {

@@ -10,6 +10,8 @@
 namespace dunlin {
 namespace {
 
+constexpr char kForm = '+';  // The first byte of a row with step and note.
+
 // The numbers at the start of a line, one space after each; what follows the line is left in
 // `text`. False if it is anything else.
 bool read_numbers(std::string_view& text, std::span<uint64_t> numbers) {
@@ -37,25 +39,32 @@ Error stale_lease(std::string_view key) {
 }
 
 MessageRow new_message(const Message& message) {
-  MessageRow row{.size = message.body.size(), .body = {}};
+  MessageRow row{.size = message.body.size(), .note = {}, .body = {}};
   if (!row.apart()) row.body = message.body;
   return row;
 }
 
 std::string encode(const MessageRow& row) {
-  return fmt::format("{} {} {} {} ", row.token, row.attempt, row.until_ms, row.size) + row.body;
+  return fmt::format("{}{} {} {} {} {} {} ", kForm, row.token, row.attempt, row.until_ms, row.size,
+                     row.step, row.note.size()) +
+         row.note + row.body;
 }
 
 std::optional<MessageRow> decode_message_row(std::string_view value) {
-  std::array<uint64_t, 4> numbers{};
-  if (!read_numbers(value, numbers) || numbers[1] > UINT32_MAX || numbers[2] > INT64_MAX) {
+  std::array<uint64_t, 6> numbers{};
+  const bool has_note = value.starts_with(kForm);  // Rows of earlier releases have none.
+  if (has_note) value.remove_prefix(1);
+  if (!read_numbers(value, std::span(numbers).first(has_note ? 6 : 4)) || numbers[1] > UINT32_MAX ||
+      numbers[2] > INT64_MAX || numbers[5] > value.size()) {
     return std::nullopt;
   }
   MessageRow row{.token = numbers[0],
                  .attempt = static_cast<uint32_t>(numbers[1]),
                  .until_ms = static_cast<int64_t>(numbers[2]),
                  .size = numbers[3],
-                 .body = std::string(value)};
+                 .step = numbers[4],
+                 .note = std::string(value.substr(0, numbers[5])),
+                 .body = std::string(value.substr(numbers[5]))};
   if (row.body.size() != (row.apart() ? 0 : row.size)) return std::nullopt;
   return row;
 }
@@ -68,13 +77,14 @@ std::string_view id_of(std::string_view key) { return key.substr(key.find('/') +
 std::string_view queue_of(std::string_view key) { return key.substr(0, key.find('/')); }
 
 std::string encode_hint(const HintText& hint, size_t bytes_max) {
-  std::string bytes = fmt::format("{} {} {} {}\n", hint.version, hint.attempt, hint.size, hint.id);
+  std::string bytes = fmt::format("{} {} {} {} {}\n{}", hint.version, hint.attempt, hint.size,
+                                  hint.note.size(), hint.id, hint.note);
   if (hint.body && bytes.size() + hint.body->size() <= bytes_max) bytes += *hint.body;
   return bytes;
 }
 
 std::optional<HintText> decode_hint(std::string_view bytes) {
-  std::array<uint64_t, 3> numbers{};
+  std::array<uint64_t, 4> numbers{};
   if (!read_numbers(bytes, numbers) || numbers[1] > UINT32_MAX) return std::nullopt;
   const size_t end = bytes.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -82,9 +92,13 @@ std::optional<HintText> decode_hint(std::string_view bytes) {
                 .version = numbers[0],
                 .attempt = static_cast<uint32_t>(numbers[1]),
                 .size = numbers[2],
+                .note = {},
                 .body = {}};
   if (!is_visible(hint.id, kIdMax) || hint.version == 0) return std::nullopt;
   bytes.remove_prefix(end + 1);
+  if (bytes.size() < numbers[3]) return std::nullopt;
+  hint.note = bytes.substr(0, numbers[3]);
+  bytes.remove_prefix(numbers[3]);
   if (bytes.size() == hint.size) hint.body = std::string(bytes);
   return hint;
 }

@@ -29,6 +29,8 @@ struct MessageRow {
   uint32_t attempt = 0;
   int64_t until_ms = 0;  // By the wall clock; 0: not held.
   uint64_t size = 0;     // Of the body.
+  uint64_t step = 0;     // Keeps under the lease.
+  std::string note;      // Of the last of them.
   std::string body;      // Empty if it has a row of its own.
 
   bool apart() const { return size > kInlineMax; }
@@ -45,12 +47,14 @@ std::string message_key(std::string_view queue, std::string_view id);
 std::string_view id_of(std::string_view key);
 std::string_view queue_of(std::string_view key);
 
-// What a hint says: where the message is, which version its row had, and the body if it fits.
+// What a hint says: where the message is, which version its row had, its note, and the body if it
+// fits.
 struct HintText {
   std::string id;
   uint64_t version = 0;
   uint32_t attempt = 0;
   uint64_t size = 0;
+  std::string note;
   std::optional<std::string> body;
 };
 

@@ -11,15 +11,17 @@ namespace dunlin {
 namespace {
 
 constexpr int kTries = 8;
-constexpr size_t kRowBytes = 512;  // Of a message's row, beside its body, at most.
+constexpr size_t kRowBytes = 512;  // Of a message's row, beside its body and its note, at most.
 
 // No row ever has it: who compares with it is refused, unless the commit was made before.
 constexpr uint64_t kNever = kAnyVersion - 1;
 
 struct MessageWrite {
   std::string key;
-  const Message* push = nullptr;  // Else it finishes the lease.
+  const Message* push = nullptr;  // Else it finishes the lease,
   const Lease* finish = nullptr;
+  const Keep* keep = nullptr;  // or keeps it.
+  bool strict = false;
 };
 
 std::vector<MessageWrite> message_writes(const Commit& commit) {
@@ -27,20 +29,25 @@ std::vector<MessageWrite> message_writes(const Commit& commit) {
   for (const Write& write : commit.writes) {
     if (const auto* push = std::get_if<Push>(&write)) {
       for (const Message& message : push->messages) {
-        all.push_back({message_key(push->queue, message.id), &message, nullptr});
+        all.push_back({message_key(push->queue, message.id), &message});
       }
     } else if (const auto* finish = std::get_if<Finish>(&write)) {
       for (const Lease& lease : finish->leases) {
-        all.push_back({message_key(finish->queue, lease.id), nullptr, &lease});
+        all.push_back(
+            {message_key(finish->queue, lease.id), nullptr, &lease, nullptr, finish->strict});
       }
+    } else if (const auto* keep = std::get_if<Keep>(&write)) {
+      all.push_back({message_key(keep->queue, keep->lease.id), nullptr, nullptr, keep});
     }
   }
   return all;
 }
 
-bool has_rows(const Commit& commit) {
+// Whether its writes must be made together. Pushes and finishes may also be made one by one.
+bool is_one(const Commit& commit) {
   return std::ranges::any_of(commit.writes, [](const Write& write) {
-    return std::holds_alternative<Put>(write) || std::holds_alternative<Erase>(write);
+    const auto* finish = std::get_if<Finish>(&write);
+    return !std::holds_alternative<Push>(write) && (finish == nullptr || finish->strict);
   });
 }
 
@@ -52,6 +59,7 @@ struct MixedStore::Plan {
     SeenMessage before;  // As it is believed to be.
     bool there = false;  // After the writes so far.
     const Message* fresh = nullptr;
+    const Keep* keep = nullptr;
     bool stale = false;
   };
 
@@ -79,7 +87,7 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
     all.push_back(write.key);
   }
   for (const MessageWrite& write : messages) {
-    if (write.finish != nullptr) finished.push_back(write.key);
+    if (write.push == nullptr) finished.push_back(write.key);
   }
   std::ranges::sort(finished);
   finished.erase(std::unique(finished.begin(), finished.end()), finished.end());
@@ -96,15 +104,20 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
     if (write.push != nullptr && !change.there) {
       change.there = true;
       change.fresh = write.push;
-    } else if (write.finish != nullptr && change.there) {
-      const bool ours = change.fresh == nullptr && change.before.row.held_by(*write.finish);
-      if (!ours) {
-        change.stale = true;
-        plan.stale = write.key;
-      }
+    } else if (write.finish != nullptr && (change.there || write.strict)) {
+      const bool ours =
+          change.there && change.fresh == nullptr && change.before.row.held_by(*write.finish);
+      if (!ours) change.stale = true;
       change.there = false;
       change.fresh = nullptr;
+    } else if (write.keep != nullptr) {
+      const MessageRow& row = change.before.row;
+      const bool ours =
+          change.there && row.held_by(write.keep->lease) && row.step == write.keep->step;
+      if (!ours) change.stale = true;
+      change.keep = write.keep;
     }
+    if (change.stale) plan.stale = write.key;
   }
   for (const Write& write : commit.writes) {
     const auto* put = std::get_if<Put>(&write);
@@ -115,7 +128,7 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
     const SeenMessage& before = change.before;
     const bool was = before.version != 0;
     if (change.stale) {
-      plan.writes.emplace_back(Erase{std::string(kMessageRows), key, kNever});
+      plan.writes.emplace_back(Put{std::string(kMessageRows), key, "", kNever});
     } else if (change.fresh != nullptr) {
       const MessageRow row = new_message(*change.fresh);
       plan.writes.emplace_back(Put{std::string(kMessageRows), key, encode(row), before.version});
@@ -124,6 +137,9 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
       } else if (was && before.row.apart()) {
         plan.writes.emplace_back(Erase{std::string(kBodyRows), key, kAnyVersion});
       }
+    } else if (change.keep != nullptr) {
+      plan.writes.emplace_back(Put{std::string(kMessageRows), key,
+                                   encode(kept(before.row, *change.keep)), before.version});
     } else if (was && !change.there) {
       plan.writes.emplace_back(Erase{std::string(kMessageRows), key, before.version});
       if (before.row.apart()) {
@@ -132,6 +148,15 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
     }
   }
   return plan;
+}
+
+// The row of a message after a Keep.
+MessageRow MixedStore::kept(MessageRow row, const Keep& keep) const {
+  row.step += 1;
+  row.note = keep.note;
+  row.until_ms =
+      keep.hold == Millis(0) ? 0 : (clock_.wall() + keep.hold).time_since_epoch().count();
+  return row;
 }
 
 Answer MixedStore::on(Commit&& commit) {
@@ -148,6 +173,7 @@ Answer MixedStore::on(Commit&& commit) {
   for (const MessageWrite& write : message_writes(commit)) {
     ++messages;
     bytes += kRowBytes + (write.push == nullptr ? 0 : write.push->body.size());
+    bytes += write.keep == nullptr ? 0 : write.keep->note.size();
   }
   if (messages == 0) {
     std::erase_if(commit.writes, [](const Write& write) {
@@ -156,7 +182,7 @@ Answer MixedStore::on(Commit&& commit) {
     if (commit.writes.empty()) return Committed{0};
     return parts_.table->ask(std::move(commit));
   }
-  if (!has_rows(commit) && messages > 1 &&
+  if (!is_one(commit) && messages > 1 &&
       (bytes > parts_.bytes_max || 2 * messages > parts_.writes_max)) {
     return commit_halves(std::move(commit));
   }
@@ -183,6 +209,15 @@ Answer MixedStore::on(Commit&& commit) {
     }
     std::vector<HintSender::Posted> hints;
     for (const auto& [key, change] : plan.changes) {
+      if (change.keep != nullptr && !change.stale) {
+        SeenMessage seen{version.value(), kept(change.before.row, *change.keep)};
+        if (change.keep->hold == Millis(0)) {
+          hints.push_back(
+              hint_at(change.keep->queue, change.keep->lease.id, seen, /*body=*/nullptr));
+        }
+        parts_.shared->saw(key, std::move(seen));
+        continue;
+      }
       parts_.shared->forget(key);
       if (change.fresh == nullptr) continue;
       hints.push_back(hint_at(std::string(queue_of(key)), change.fresh->id,

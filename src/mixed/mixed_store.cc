@@ -121,7 +121,10 @@ Answer MixedStore::call(Request&& request) {
   if (const auto* scan = std::get_if<Scan>(&request); scan && is_own_table(scan->table)) {
     return own_table(scan->table);
   }
-  if (std::holds_alternative<Get>(request) || std::holds_alternative<Scan>(request)) {
+  const auto* erase = std::get_if<EraseAll>(&request);
+  if (erase != nullptr && is_own_table(erase->table)) return own_table(erase->table);
+  if (std::holds_alternative<Get>(request) || std::holds_alternative<Scan>(request) ||
+      erase != nullptr) {
     return parts_.table->ask(std::move(request));
   }
   if (std::holds_alternative<AskInfo>(request)) return info_of_all();
@@ -186,6 +189,7 @@ Result<std::vector<Delivery>> MixedStore::take_hinted(const Pull& pull, Millis w
         .id = std::move(text->id), .seen = {.version = text->version, .row = {}}, .body = {}};
     MessageRow& row = candidate.seen.row;
     row.attempt = text->attempt;
+    row.note = std::move(text->note);
     row.size = text->size;
     if (row.apart()) {
       candidate.body = std::move(text->body);
@@ -267,6 +271,7 @@ Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
     MessageRow& row = candidate.seen.row;
     row.token = token;
     row.attempt += 1;
+    row.step = 0;
     row.until_ms = until;
     writes.emplace_back(Put{std::string(kMessageRows), message_key(pull.queue, candidate.id),
                             encode(row), candidate.seen.version});
@@ -321,7 +326,8 @@ Result<std::vector<Delivery>> MixedStore::deliver(const Pull& pull, Candidates&&
       if (found == bodies.end()) continue;  // Our lease has ended, and another has finished it.
       body = std::move(found->second);
     }
-    deliveries.push_back({{std::move(candidate.id), row.token}, std::move(body), row.attempt});
+    deliveries.push_back(
+        {{std::move(candidate.id), row.token}, std::move(body), row.attempt, row.note});
   }
   return deliveries;
 }
@@ -482,6 +488,7 @@ HintSender::Posted MixedStore::hint_at(const std::string& queue, const std::stri
                 .version = message.version,
                 .attempt = message.row.attempt,
                 .size = message.row.size,
+                .note = message.row.note,
                 .body = {}};
   if (!message.row.apart()) {
     hint.body = message.row.body;

@@ -106,6 +106,7 @@ class MixedStore final : public CallStore {
   // Commits (mixed_commit.cc).
   Result<Plan> plan(const Commit& commit, bool afresh);
   Answer commit_halves(Commit&& commit);
+  MessageRow kept(MessageRow row, const Keep& keep) const;
 
   Result<std::vector<Delivery>> take_hinted(const Pull& pull, Millis wait);
   void settle(const std::string& queue, std::vector<std::string>&& receipts);

@@ -27,8 +27,10 @@ struct Columns {
   Texts put_tab, put_key, put_value, erase_tab, erase_key;
   Numbers put_version, erase_version;
   Texts push_queue, push_id, push_body, finish_queue, finish_id;
-  Numbers finish_token;
+  Numbers finish_token, finish_strict;
   bool finish_first = false;
+  Texts keep_queue, keep_id, keep_note;
+  Numbers keep_token, keep_step, keep_hold;
 
   void add(const Put& put) {
     put_tab.push_back(put.table);
@@ -54,7 +56,16 @@ struct Columns {
       finish_queue.push_back(finish.queue);
       finish_id.push_back(lease.id);
       finish_token.push_back(signed_of(lease.token));
+      finish_strict.push_back(finish.strict ? 1 : 0);
     }
+  }
+  void add(const Keep& keep) {
+    keep_queue.push_back(keep.queue);
+    keep_id.push_back(keep.lease.id);
+    keep_token.push_back(signed_of(keep.lease.token));
+    keep_step.push_back(signed_of(keep.step));
+    keep_note.push_back(keep.note);
+    keep_hold.push_back(keep.hold.count());
   }
 };
 
@@ -85,7 +96,10 @@ Answer PgEngine::on(const Commit& commit, Instant deadline) {
   static constexpr const char* kCommit =
       "select commit($1::bigint, $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::text[], "
       "$7::text[], $8::bigint[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[], "
-      "$14::bigint[], $15::bigint = 1)";
+      "$14::bigint[], $15::bigint = 1, "
+      "(select coalesce(array_agg(s = 1 order by i), '{}') "
+      " from unnest($16::bigint[]) with ordinality u(s, i)), "
+      "$17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::bytea[], $22::bigint[])";
   PgParams params;
   params.number(signed_of(commit.nonce))
       .texts(all.put_tab)
@@ -101,7 +115,14 @@ Answer PgEngine::on(const Commit& commit, Instant deadline) {
       .texts(all.finish_queue)
       .texts(all.finish_id)
       .numbers(all.finish_token)
-      .number(all.finish_first ? 1 : 0);
+      .number(all.finish_first ? 1 : 0)
+      .numbers(all.finish_strict)
+      .texts(all.keep_queue)
+      .texts(all.keep_id)
+      .numbers(all.keep_token)
+      .numbers(all.keep_step)
+      .bytes(all.keep_note)
+      .numbers(all.keep_hold);
   const auto rows = link_.run(kCommit, params, deadline);
   if (!rows.ok()) return rows.error();
   const std::string_view said = rows.value().text(0, 0);
@@ -112,7 +133,7 @@ Answer PgEngine::on(const Commit& commit, Instant deadline) {
 
 Answer PgEngine::on(const Pull& pull, Instant deadline) {
   static constexpr const char* kPull =
-      "select id, token, attempt::bigint, body "
+      "select id, token, attempt::bigint, body, note "
       "from pull($1::text, $2::bigint, $3::bigint, $4::bigint)";
   const auto rows = link_.run(kPull,
                               PgParams()
@@ -127,7 +148,8 @@ Answer PgEngine::on(const Pull& pull, Instant deadline) {
     answer.deliveries.push_back(
         {{std::string(rows.value().text(i, 0)), unsigned_of(rows.value().number(i, 1))},
          std::string(rows.value().text(i, 3)),
-         static_cast<uint32_t>(rows.value().number(i, 2))});
+         static_cast<uint32_t>(rows.value().number(i, 2)),
+         std::string(rows.value().text(i, 4))});
   }
   return answer;
 }
@@ -196,6 +218,19 @@ Answer PgEngine::on(const Scan& scan, Instant deadline) {
                               deadline);
   if (!rows.ok()) return rows.error();
   return fitting(rows.value());
+}
+
+Answer PgEngine::on(const EraseAll& erase, Instant deadline) {
+  static constexpr const char* kErase =
+      "with gone as (delete from records where tab = $1::text and key in ("
+      "  select key from records where tab = $1::text and key >= $2::text and key < $3::text "
+      "    order by key limit $4::bigint) returning 1) select count(*) from gone";
+  const auto rows = link_.run(
+      kErase,
+      PgParams().text(erase.table).text(erase.prefix).text(end_of(erase.prefix)).number(kBatchMax),
+      deadline);
+  if (!rows.ok()) return rows.error();
+  return Erased{unsigned_of(rows.value().number(0, 0))};
 }
 
 Answer PgEngine::on(const BlobPart& part, Instant deadline) {

@@ -41,6 +41,7 @@ class PgEngine {
   Answer on(const BlobErase& erase, Instant deadline);
   Answer on(const BlobList& list, Instant deadline);
   Answer on(const AskInfo& ask, Instant deadline);
+  Answer on(const EraseAll& erase, Instant deadline);
 
   PgLink link_;
   std::map<std::string, std::string> bells_;  // By queue.

@@ -7,7 +7,9 @@ namespace {
 
 // "rows" are known by the version of the commit that wrote them and by its nonce, so that a commit
 // that is repeated is recognised. A message is ready while `until` is null; `number` is its place
-// in the queue, which it keeps when it comes back. Keys compare by their bytes.
+// in the queue, which it keeps when it comes back. `step` counts the keeps under its lease, `note`
+// is what the last of them left, `nonce` and `kept` are of that commit. Keys compare by their
+// bytes.
 constexpr const char* kTables = R"sql(
 create table meta (version int not null);
 create sequence versions cache 1;
@@ -22,6 +24,8 @@ create table messages (
   queue text collate "C" not null, id text collate "C" not null,
   number bigint not null generated always as identity, body bytea not null,
   token bigint not null default 0, attempt int not null default 0, until timestamptz,
+  step bigint not null default 0, note bytea not null default '', nonce bigint not null default 0,
+  kept bigint not null default 0,
   primary key (queue, id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index messages_ready on messages (queue, number) where until is null;
@@ -55,7 +59,9 @@ create function commit(
   my_nonce bigint, put_tab text[], put_key text[], put_value bytea[], put_version bigint[],
   erase_tab text[], erase_key text[], erase_version bigint[],
   push_queue text[], push_id text[], push_body bytea[],
-  finish_queue text[], finish_id text[], finish_token bigint[], finish_first boolean
+  finish_queue text[], finish_id text[], finish_token bigint[], finish_first boolean,
+  finish_strict boolean[], keep_queue text[], keep_id text[], keep_token bigint[],
+  keep_step bigint[], keep_note bytea[], keep_hold bigint[]
 ) returns text language plpgsql as $$
 declare
   mine bigint := 0;
@@ -64,6 +70,12 @@ declare
   made bigint;
   clash record;
 begin
+  if cardinality(keep_id) > 0 and my_nonce <> 0 then
+    select m.kept into found_at from messages m
+      join unnest(keep_queue, keep_id, keep_token) w(queue, id, token) using (queue, id, token)
+      where m.nonce = my_nonce limit 1;
+    if found then return found_at; end if;
+  end if;
   if cardinality(put_key) + cardinality(erase_key) > 0 then
     perform 1 from records r
       join (select * from unnest(put_tab || erase_tab, put_key || erase_key) u(tab, key)) w
@@ -127,7 +139,15 @@ begin
       end if;
     end if;
   end if;
-  if finish_first then perform finish(finish_queue, finish_id, finish_token); end if;
+  if cardinality(keep_id) > 0 then
+    perform 1 from messages m
+      join (select * from unnest(finish_queue || keep_queue, finish_id || keep_id) u(queue, id)) w
+      using (queue, id) order by queue, id for update of m;
+    perform keep(my_nonce, mine, keep_queue, keep_id, keep_token, keep_step, keep_note, keep_hold);
+  end if;
+  if finish_first then
+    perform finish(finish_queue, finish_id, finish_token, finish_strict);
+  end if;
   if cardinality(push_id) > 0 then
     insert into messages (queue, id, body)
       select queue, id, body
@@ -137,14 +157,16 @@ begin
     perform pg_notify(bell(queue), '')
       from (select distinct queue from unnest(push_queue) q(queue)) d;
   end if;
-  if not finish_first then perform finish(finish_queue, finish_id, finish_token); end if;
+  if not finish_first then
+    perform finish(finish_queue, finish_id, finish_token, finish_strict);
+  end if;
   return mine;
 end $$;
 )sql";
 
 constexpr const char* kQueue = R"sql(
-create function finish(queues text[], ids text[], their_tokens bigint[]) returns void
-language plpgsql as $$
+create function finish(queues text[], ids text[], their_tokens bigint[], stricts boolean[])
+returns void language plpgsql as $$
 declare
   clash record;
 begin
@@ -152,8 +174,10 @@ begin
   perform 1 from messages m join unnest(queues, ids) w(queue, id) using (queue, id)
     order by queue, id for update of m;
   select w.queue, w.id into clash
-    from unnest(queues, ids, their_tokens) w(queue, id, token) join messages m using (queue, id)
-    where m.token <> w.token or w.token = 0 limit 1;
+    from unnest(queues, ids, their_tokens, stricts) w(queue, id, token, strict)
+    left join messages m using (queue, id)
+    where (m.id is null and w.strict) or m.token <> w.token or (m.id is not null and w.token = 0)
+    limit 1;
   if found then
     raise exception using errcode = 'DU001', message = format(
       'lease on message %s in queue %s is stale: the message was not handed to you last',
@@ -163,8 +187,34 @@ begin
     where m.queue = w.queue and m.id = w.id;
 end $$;
 
+-- Whoever calls it has locked the messages.
+create function keep(my_nonce bigint, mine bigint, queues text[], ids text[], their_tokens bigint[],
+                     steps bigint[], notes bytea[], holds bigint[])
+returns void language plpgsql as $$
+declare
+  clash record;
+begin
+  select w.queue, w.id into clash
+    from unnest(queues, ids, their_tokens, steps) w(queue, id, token, step)
+    left join messages m using (queue, id)
+    where m.id is null or m.token <> w.token or w.token = 0 or m.step <> w.step limit 1;
+  if found then
+    raise exception using errcode = 'DU001', message = format(
+      'lease on message %s in queue %s is stale: the message was not handed to you last, or you '
+      'have gone on since', clash.id, clash.queue);
+  end if;
+  update messages m
+    set step = m.step + 1, note = w.note, nonce = my_nonce, kept = mine,
+        until = clock_timestamp() + w.hold * interval '1 ms'
+    from unnest(queues, ids, notes, holds) w(queue, id, note, hold)
+    where m.queue = w.queue and m.id = w.id;
+  perform pg_notify(bell(queue), '')
+    from (select distinct queue from unnest(queues, holds) w(queue, hold) where hold = 0) d;
+end $$;
+
 create function pull(from_queue text, most bigint, most_bytes bigint, hold_ms bigint)
-returns table (id text, token bigint, attempt int, body bytea) language plpgsql as $$
+returns table (id text, token bigint, attempt int, body bytea, note bytea)
+language plpgsql as $$
 #variable_conflict use_column
 declare
   mine bigint;
@@ -184,13 +234,13 @@ begin
     ), taken as (
       update messages m
         set until = clock_timestamp() + hold_ms * interval '1 ms', token = mine,
-            attempt = m.attempt + 1
+            attempt = m.attempt + 1, step = 0
         from sized s
         where m.queue = s.queue and m.id = s.id
           and (s.bytes <= most_bytes or s.number = (select min(number) from sized))
-        returning m.id, m.number, m.attempt, m.body
+        returning m.id, m.number, m.attempt, m.body, m.note
     )
-    select t.id, mine, t.attempt, t.body from taken t order by t.number;
+    select t.id, mine, t.attempt, t.body, t.note from taken t order by t.number;
 end $$;
 
 create function renew(in_queue text, ids text[], their_tokens bigint[], hold_ms bigint)
@@ -258,6 +308,27 @@ begin
 end $$;
 )sql";
 
+// From the first version: messages had no notes.
+constexpr const char* kUpgrade = R"sql(
+alter table messages add column if not exists step bigint not null default 0,
+  add column if not exists note bytea not null default '',
+  add column if not exists nonce bigint not null default 0,
+  add column if not exists kept bigint not null default 0;
+do $$ declare each record; begin
+  for each in select oid::regprocedure as name from pg_proc
+      where pronamespace = current_schema()::regnamespace and prokind = 'f' loop
+    execute 'drop function ' || each.name || ' cascade';
+  end loop;
+end $$;
+)sql";
+
+std::string upgrade() {
+  return fmt::format(
+      "begin; select pg_advisory_xact_lock(7238110); {} {} {} {} {} update meta set version = {}; "
+      "commit;",
+      kUpgrade, kBell, kQueue, kCommit, kBlobs, kPgSchemaVersion);
+}
+
 std::string creation(const std::string& schema) {
   return fmt::format(
       "begin; select pg_advisory_xact_lock(7238110); create schema if not exists \"{}\"; {} {} {} "
@@ -311,6 +382,10 @@ Result<bool> init_schema(PgLink& link, Instant deadline) {
                  fmt::format("the schema {} has version {}, and this Dunlin knows {}: use a newer "
                              "Dunlin",
                              schema, found.version, kPgSchemaVersion)};
+  }
+  if (found.version == 1) {
+    TRY(link.run_script(upgrade(), deadline));
+    return true;
   }
   if (found.version >= 0 || !found.empty) return foreign(schema);
   TRY(link.run_script(creation(schema), deadline));

@@ -7,7 +7,7 @@
 
 namespace dunlin {
 
-inline constexpr int kPgSchemaVersion = 1;
+inline constexpr int kPgSchemaVersion = 2;
 
 // Makes the schema, or brings an older one up to date. False: it was there already. `conflict` if
 // it belongs to another program or to a newer Dunlin.

@@ -102,6 +102,11 @@ class CallTable final : public Table {
     return {};
   }
 
+  Result<uint64_t> erase_all(std::string_view table, std::string_view prefix) override {
+    EraseAll erase = {std::string(table), std::string(prefix)};
+    return TRY(take<Erased>(store_.ask(std::move(erase)), "erase_all")).rows;
+  }
+
   Result<std::vector<Row>> scan(std::string_view table, std::string_view prefix,
                                 std::string_view after, size_t max) override {
     Scan scan = {std::string(table), std::string(prefix), std::string(after), max};

@@ -30,6 +30,9 @@ struct Item {
   uint64_t token = 0;    // Of the latest lease; 0 until first handed out.
   uint32_t attempt = 0;  // Deliveries so far.
   Instant until = {};    // When its lease ends; means nothing while it is ready.
+  uint64_t step = 0;     // Keeps under that lease.
+  std::string note = {};
+  Stamp kept = {};  // Of the last commit that kept it.
 };
 
 struct Line {  // A queue. Messages are known by their number: the older, the smaller.
@@ -98,29 +101,35 @@ class MemoryCore final : public Core {
   }
 
  private:
-  Answer on(Commit&& commit, Instant /*now*/) {
-    if (const Record* written = written_by(commit)) return Committed{written->stamp.version};
+  Answer on(Commit&& commit, Instant now) {
+    if (const Stamp* stamp = written_by(commit)) return Committed{stamp->version};
     for (const Write& write : commit.writes) {  // Look at all before touching any.
       const Result<void> possible =
           std::visit([&](const auto& kind) { return check(kind); }, write);
       if (!possible.ok()) return possible.error();
     }
-    const Stamp stamp = {.version = ++last_, .nonce = commit.nonce};
-    bool puts = false;
+    const bool puts = std::ranges::any_of(
+        commit.writes, [](const Write& write) { return std::holds_alternative<Put>(write); });
+    const Stamp stamp = {.version = puts ? ++last_ : 0, .nonce = commit.nonce};
     for (Write& write : commit.writes) {
-      puts = puts || std::holds_alternative<Put>(write);
-      std::visit([&](auto& kind) { apply(kind, stamp); }, write);
+      std::visit([&](auto& kind) { apply(kind, stamp, now); }, write);
     }
-    return Committed{puts ? stamp.version : 0};
+    return Committed{stamp.version};
   }
 
-  // A row that this very commit has written: then it is a repeat.
-  const Record* written_by(const Commit& commit) const {
+  // The stamp that this very commit has left on a row or a message: then it is a repeat.
+  const Stamp* written_by(const Commit& commit) const {
     if (commit.nonce == 0) return nullptr;
     for (const Write& write : commit.writes) {
-      const auto* put = std::get_if<Put>(&write);
-      const Record* record = put == nullptr ? nullptr : find_record(put->table, put->key);
-      if (record != nullptr && record->stamp.nonce == commit.nonce) return record;
+      const Stamp* stamp = nullptr;
+      if (const auto* put = std::get_if<Put>(&write)) {
+        const Record* record = find_record(put->table, put->key);
+        if (record != nullptr) stamp = &record->stamp;
+      } else if (const auto* keep = std::get_if<Keep>(&write)) {
+        const Item* item = find_item(keep->queue, keep->lease.id);
+        if (item != nullptr && holds(keep->lease, *item)) stamp = &item->kept;
+      }
+      if (stamp != nullptr && stamp->nonce == commit.nonce) return stamp;
     }
     return nullptr;
   }
@@ -139,14 +148,23 @@ class MemoryCore final : public Core {
   Result<void> check(const Finish& finish) const {
     for (const Lease& lease : finish.leases) {
       const Item* item = find_item(finish.queue, lease.id);
-      if (item != nullptr && !holds(lease, *item)) {
-        return Error{Code::conflict,
-                     fmt::format("lease on message {} in queue {} is stale: the message was not "
-                                 "handed to you last",
-                                 lease.id, finish.queue)};
-      }
+      const bool gone = item == nullptr && finish.strict;
+      if (gone || (item != nullptr && !holds(lease, *item))) return stale(finish.queue, lease);
     }
     return {};
+  }
+  Result<void> check(const Keep& keep) const {
+    const Item* item = find_item(keep.queue, keep.lease.id);
+    if (item == nullptr || !holds(keep.lease, *item) || item->step != keep.step) {
+      return stale(keep.queue, keep.lease);
+    }
+    return {};
+  }
+
+  static Error stale(std::string_view queue, const Lease& lease) {
+    return {Code::conflict, fmt::format("lease on message {} in queue {} is stale: the message was "
+                                        "not handed to you last, or you have gone on since",
+                                        lease.id, queue)};
   }
 
   static Result<void> check_version(std::string_view table, std::string_view key, uint64_t wanted,
@@ -161,18 +179,18 @@ class MemoryCore final : public Core {
     return lease.token != 0 && lease.token == item.token;
   }
 
-  void apply(Put& put, const Stamp& stamp) {
+  void apply(Put& put, const Stamp& stamp, Instant /*now*/) {
     tables_[put.table][put.key] = {std::move(put.value), stamp};
   }
 
-  void apply(const Erase& erase, const Stamp& /*stamp*/) {
+  void apply(const Erase& erase, const Stamp& /*stamp*/, Instant /*now*/) {
     const auto table = tables_.find(erase.table);
     if (table == tables_.end()) return;
     table->second.erase(erase.key);
     if (table->second.empty()) tables_.erase(table);
   }
 
-  void apply(Push& push, const Stamp& /*stamp*/) {
+  void apply(Push& push, const Stamp& /*stamp*/, Instant /*now*/) {
     if (push.messages.empty()) return;
     Line& line = lines_[push.queue];
     for (Message& message : push.messages) {
@@ -185,7 +203,7 @@ class MemoryCore final : public Core {
 
   // A lease that does not hold any more is one whose message this same commit finished and pushed
   // again: that one stays.
-  void apply(const Finish& finish, const Stamp& /*stamp*/) {
+  void apply(const Finish& finish, const Stamp& /*stamp*/, Instant /*now*/) {
     for (const Lease& lease : finish.leases) {
       const auto line = lines_.find(finish.queue);
       if (line == lines_.end()) return;
@@ -202,6 +220,16 @@ class MemoryCore final : public Core {
     }
   }
 
+  void apply(Keep& keep, const Stamp& stamp, Instant now) {
+    Line& line = lines_.at(keep.queue);
+    const uint64_t number = line.numbers.at(keep.lease.id);
+    Item& item = line.items.at(number);
+    item.step += 1;
+    item.note = std::move(keep.note);
+    item.kept = stamp;
+    hide(line, number, keep.queue, now + keep.hold);
+  }
+
   Answer on(Pull&& pull, Instant now) {
     Deliveries answer;
     Line* line = find_in(lines_, pull.queue);
@@ -214,9 +242,11 @@ class MemoryCore final : public Core {
       line->ready.erase(line->ready.begin());
       item.token = token;
       item.attempt += 1;
+      item.step = 0;
       item.until = now + pull.hold;
       leases_[{item.until, number}] = pull.queue;
-      answer.deliveries.push_back({{item.message.id, item.token}, item.message.body, item.attempt});
+      answer.deliveries.push_back(
+          {{item.message.id, item.token}, item.message.body, item.attempt, item.note});
     }
     return answer;
   }
@@ -232,12 +262,17 @@ class MemoryCore final : public Core {
         lost.leases.push_back(std::move(lease));
         continue;
       }
-      leases_.erase({item->until, *number});
-      line->ready.erase(*number);
-      item->until = now + renew.hold;
-      leases_[{item->until, *number}] = renew.queue;
+      hide(*line, *number, renew.queue, now + renew.hold);
     }
     return lost;
+  }
+
+  void hide(Line& line, uint64_t number, const std::string& queue, Instant until) {
+    Item& item = line.items.at(number);
+    leases_.erase({item.until, number});
+    line.ready.erase(number);
+    item.until = until;
+    leases_[{until, number}] = queue;
   }
 
   Answer on(const AskDepth& ask, Instant /*now*/) const {
@@ -270,6 +305,20 @@ class MemoryCore final : public Core {
       answer.rows.push_back(std::move(row));
     }
     return answer;
+  }
+
+  Answer on(const EraseAll& erase, Instant /*now*/) {
+    Erased erased;
+    const auto table = tables_.find(erase.table);
+    if (table == tables_.end()) return erased;
+    auto row = table->second.lower_bound(erase.prefix);
+    while (row != table->second.end() && row->first.starts_with(erase.prefix) &&
+           erased.rows < kBatchMax) {
+      row = table->second.erase(row);
+      ++erased.rows;
+    }
+    if (table->second.empty()) tables_.erase(table);
+    return erased;
   }
 
   Answer on(const Scan& scan, Instant /*now*/) const {

@@ -39,6 +39,10 @@ struct Scan {
   std::string after;
   uint64_t max = 0;
 };
+struct EraseAll {
+  std::string table;
+  std::string prefix;
+};
 // A blob is sent in parts under an upload number of the sender's choice, then named. Parts come in
 // order; each but the last has kBlobPart bytes. `not_found`: the upload was forgotten, begin again.
 inline constexpr size_t kBlobPart = 1 << 20;
@@ -67,7 +71,7 @@ struct BlobList {
 };
 struct AskInfo {};
 using Request = std::variant<Commit, Pull, Renew, AskDepth, Get, Scan, BlobPart, BlobEnd, BlobGet,
-                             BlobErase, BlobList, AskInfo>;
+                             BlobErase, BlobList, AskInfo, EraseAll>;
 
 // What is in a store, for people.
 struct Info {
@@ -100,14 +104,17 @@ struct Lost {  // Of Renew: the leases that are not held any more.
 struct Rows {
   std::vector<Row> rows;
 };
+struct Erased {  // Of EraseAll.
+  uint64_t rows = 0;
+};
 struct Bytes {
   std::string bytes;
 };
 struct BlobNames {
   std::vector<BlobInfo> blobs;
 };
-using Answer =
-    std::variant<Error, Done, Committed, Deliveries, Lost, Depth, Rows, Bytes, BlobNames, Info>;
+using Answer = std::variant<Error, Done, Committed, Deliveries, Lost, Depth, Rows, Bytes, BlobNames,
+                            Info, Erased>;
 
 // Checks names, sizes and counts, the same for every engine. `invalid` says which and what is
 // allowed.

@@ -31,6 +31,7 @@ inline constexpr size_t kNameMax = 64;
 inline constexpr size_t kKeyMax = 512;             // Also of a blob's name.
 inline constexpr size_t kIdMax = 128;              // Of a message.
 inline constexpr size_t kValueMax = 256 << 10;     // Of a row's value and of a message's body.
+inline constexpr size_t kNoteMax = 4 << 10;        // Of the note on a message.
 inline constexpr size_t kBatchMax = 10'000;        // Messages, leases, keys or rows in one call.
 inline constexpr size_t kBatchBytesMax = 8 << 20;  // Of all bytes in one call or its answer.
 inline constexpr uint64_t kBlobMax = uint64_t{1} << 40;
@@ -52,7 +53,8 @@ struct Lease {
 struct Delivery {
   Lease lease;
   std::string body;
-  uint32_t attempt = 0;  // 1 for the first delivery.
+  uint32_t attempt = 0;   // 1 for the first delivery.
+  std::string note = {};  // What the last Keep left for whoever gets the message next.
 };
 
 struct Depth {
@@ -94,8 +96,20 @@ struct Push {
 struct Finish {
   std::string queue;
   std::vector<Lease> leases;
+  bool strict = false;  // A message that is gone is a conflict, as a stale lease is.
 };
-using Write = std::variant<Put, Erase, Push, Finish>;
+// Proves a lease and goes on with it. The group conflicts unless the message is there, its lease is
+// this one, and `step` keeps were committed under it so far. So a group with a Keep is applied
+// once, however late a copy of it arrives: the step has passed, or the lease, or the message is
+// gone.
+struct Keep {
+  std::string queue;
+  Lease lease;
+  uint64_t step = 0;
+  std::string note;         // In place of the note before; comes with the next delivery.
+  Millis hold = Millis(0);  // The lease lasts so long from now on; zero gives the message back.
+};
+using Write = std::variant<Put, Erase, Push, Finish, Keep>;
 
 class Queue {
  public:
@@ -134,6 +148,10 @@ class Table {
 
   // Removes the row if the stored version is still `version`; a row that is gone is fine.
   virtual Result<void> erase(std::string_view table, std::string_view key, uint64_t version) = 0;
+
+  // Removes rows whose key starts with `prefix`, whatever their versions, as many as the engine
+  // removes at once; returns how many. 0: none is left. REQUIRES: !prefix.empty()
+  virtual Result<uint64_t> erase_all(std::string_view table, std::string_view prefix) = 0;
 
   // Rows whose key starts with `prefix` and is greater than `after`, in key order. A page may be
   // shorter than `max`; only an empty one is the end.
@@ -175,8 +193,9 @@ class Store {
   // order up to the first failure. So write what must be seen first: publish, then finish. A group
   // names each row at most once. Returns the version that its rows got (0 if it puts none).
   //
-  // Repeating a group that has a Put is exact: it is applied once, and the repeat says so, as long
-  // as nobody has changed its rows since. One without is as exact as push and finish alone.
+  // Repeating a group that has a Put or a Keep is exact: it is applied once, and the repeat says
+  // so, as long as nobody has changed its rows and messages since. One without is as exact as push
+  // and finish alone.
   virtual Result<uint64_t> commit(std::span<const Write> writes) = 0;
 };
 

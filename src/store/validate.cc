@@ -112,6 +112,49 @@ Result<void> check_write(const Finish& finish, Load& load) {
   return check_leases(finish.queue, finish.leases, load);
 }
 
+Result<void> check_write(const Keep& keep, Load& load) {
+  TRY(check_name("queue", keep.queue));
+  TRY(check_visible("message id", keep.lease.id, kIdMax));
+  if (keep.note.size() > kNoteMax) {
+    return invalid("the note on message {} has {} bytes: the limit is {}", quote(keep.lease.id),
+                   keep.note.size(), kNoteMax);
+  }
+  load.items += 1;
+  load.bytes += keep.queue.size() + keep.lease.id.size() + keep.note.size();
+  return check_time("the hold of a message that is kept", keep.hold, Millis(0), kHoldMax);
+}
+
+// A message that is kept stands for its lease in the whole group.
+Result<void> check_keeps_differ(const std::vector<Write>& writes) {
+  std::vector<std::pair<std::string_view, std::string_view>> messages;
+  for (const Write& write : writes) {
+    if (const auto* keep = std::get_if<Keep>(&write)) {
+      messages.emplace_back(keep->queue, keep->lease.id);
+    }
+  }
+  if (messages.empty()) return {};
+  const size_t kept = messages.size();
+  for (const Write& write : writes) {
+    const auto* finish = std::get_if<Finish>(&write);
+    for (size_t i = 0; finish != nullptr && i < finish->leases.size(); ++i) {
+      messages.emplace_back(finish->queue, finish->leases[i].id);
+    }
+    const auto* push = std::get_if<Push>(&write);
+    for (size_t i = 0; push != nullptr && i < push->messages.size(); ++i) {
+      messages.emplace_back(push->queue, push->messages[i].id);
+    }
+  }
+  std::sort(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(kept));
+  const auto end = messages.begin() + static_cast<std::ptrdiff_t>(kept);
+  const auto twin = std::adjacent_find(messages.begin(), end);
+  const auto other = std::find_if(end, messages.end(), [&](const auto& message) {
+    return std::binary_search(messages.begin(), end, message);
+  });
+  if (twin == end && other == messages.end()) return {};
+  return invalid("a commit keeps message {} and names it a second time: write it once",
+                 quote(twin != end ? twin->second : other->second));
+}
+
 Result<void> check_rows_differ(const std::vector<Write>& writes) {
   std::vector<std::pair<std::string_view, std::string_view>> rows;
   for (const Write& write : writes) {
@@ -132,6 +175,7 @@ Result<void> check(const Commit& commit) {
     TRY(std::visit([&](const auto& kind) { return check_write(kind, load); }, write));
   }
   TRY(check_load("a commit", load));
+  TRY(check_keeps_differ(commit.writes));
   return check_rows_differ(commit.writes);
 }
 
@@ -166,6 +210,12 @@ Result<void> check(const Scan& scan) {
   TRY(check_place("key prefix", scan.prefix));
   TRY(check_place("key to scan after", scan.after));
   return check_max("a scan", scan.max, kBatchMax);
+}
+
+// Nobody means a whole table.
+Result<void> check(const EraseAll& erase) {
+  TRY(check_name("table", erase.table));
+  return check_visible("key prefix", erase.prefix, kKeyMax);
 }
 
 Result<void> check(const BlobPart& part) {

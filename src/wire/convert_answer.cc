@@ -42,6 +42,7 @@ void put_deliveries(const Deliveries& deliveries, wire::Deliveries& to) {
     one.mutable_lease()->set_token(delivery.lease.token);
     one.set_body(delivery.body);
     one.set_attempt(delivery.attempt);
+    one.set_note(delivery.note);
   }
 }
 
@@ -50,7 +51,8 @@ Result<Answer> deliveries_from(wire::Deliveries& from) {
   return Answer(Deliveries{take_all(*from.mutable_deliveries(), [](wire::Delivery& one) {
     return Delivery{.lease = lease_from(*one.mutable_lease()),
                     .body = std::move(*one.mutable_body()),
-                    .attempt = one.attempt()};
+                    .attempt = one.attempt(),
+                    .note = std::move(*one.mutable_note())};
   })});
 }
 
@@ -129,6 +131,7 @@ struct AnswerWriter {
   void operator()(const Bytes& bytes) const { to.mutable_bytes()->set_bytes(bytes.bytes); }
   void operator()(const BlobNames& names) const { put_blob_names(names, *to.mutable_blob_names()); }
   void operator()(const Info& info) const { put_info(info, *to.mutable_info()); }
+  void operator()(const Erased& erased) const { to.mutable_erased()->set_rows(erased.rows); }
 };
 
 }  // namespace
@@ -161,6 +164,8 @@ Result<Answer> answer_from(wire::Answer& from) {
       return blob_names_from(*from.mutable_blob_names());
     case wire::Answer::kInfo:
       return info_from(*from.mutable_info());
+    case wire::Answer::kErased:
+      return Answer(Erased{from.erased().rows()});
     case wire::Answer::IS_NOT_SET:
       break;
   }

@@ -34,7 +34,17 @@ struct WriteWriter {
   }
   void operator()(const Finish& finish) const {
     to.mutable_finish()->set_queue(finish.queue);
+    to.mutable_finish()->set_strict(finish.strict);
     put_leases(finish.leases, *to.mutable_finish()->mutable_leases());
+  }
+  void operator()(const Keep& keep) const {
+    wire::Keep& one = *to.mutable_keep();
+    one.set_queue(keep.queue);
+    one.mutable_lease()->set_id(keep.lease.id);
+    one.mutable_lease()->set_token(keep.lease.token);
+    one.set_step(keep.step);
+    one.set_note(keep.note);
+    one.set_hold_ms(keep.hold.count());
   }
 };
 
@@ -65,7 +75,16 @@ Result<Write> write_from(wire::Write& from) {
     case wire::Write::kFinish: {
       wire::Finish& finish = *from.mutable_finish();
       return Write(Finish{.queue = std::move(*finish.mutable_queue()),
-                          .leases = TRY(leases_from(*finish.mutable_leases()))});
+                          .leases = TRY(leases_from(*finish.mutable_leases())),
+                          .strict = finish.strict()});
+    }
+    case wire::Write::kKeep: {
+      wire::Keep& keep = *from.mutable_keep();
+      return Write(Keep{.queue = std::move(*keep.mutable_queue()),
+                        .lease = lease_from(*keep.mutable_lease()),
+                        .step = keep.step(),
+                        .note = std::move(*keep.mutable_note()),
+                        .hold = Millis(keep.hold_ms())});
     }
     case wire::Write::OP_NOT_SET:
       break;
@@ -151,6 +170,10 @@ struct RequestWriter {
     one.set_max(list.max);
   }
   void operator()(const AskInfo&) const { to.mutable_info(); }
+  void operator()(const EraseAll& erase) const {
+    to.mutable_erase_all()->set_table(erase.table);
+    to.mutable_erase_all()->set_prefix(erase.prefix);
+  }
 };
 
 }  // namespace
@@ -211,6 +234,11 @@ Result<Request> request_from(wire::Request& from) {
     }
     case wire::Request::kInfo:
       return Request(AskInfo{});
+    case wire::Request::kEraseAll: {
+      wire::EraseAll& erase = *from.mutable_erase_all();
+      return Request(EraseAll{.table = std::move(*erase.mutable_table()),
+                              .prefix = std::move(*erase.mutable_prefix())});
+    }
     case wire::Request::OP_NOT_SET:
       break;
   }

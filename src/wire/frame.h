@@ -18,7 +18,7 @@
 
 namespace dunlin {
 
-inline constexpr uint16_t kProtocolVersion = 1;
+inline constexpr uint16_t kProtocolVersion = 2;
 inline constexpr size_t kPrefaceSize = 8;
 inline constexpr size_t kFrameHeaderSize = 4;
 inline constexpr size_t kHelloMax = 4 << 10;   // Of a frame before the hello is accepted.

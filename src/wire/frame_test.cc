@@ -125,7 +125,7 @@ TEST(FrameReader, ExplainsAnotherVersionToItsClient) {
   ASSERT_FALSE(error.ok());
   EXPECT_EQ(error.error().code, Code::unsupported);
   EXPECT_EQ(error.error().what,
-            "this hub speaks protocol version 1, the client speaks 7: install the same release of "
+            "this hub speaks protocol version 2, the client speaks 7: install the same release of "
             "dunlin on both sides (the hub is older)");
 }
 

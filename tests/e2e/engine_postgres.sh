@@ -45,7 +45,16 @@ says "$err" "version 0" "migrates"
 sql 'update dunlin.meta set version = 99'
 expect 2 "$DUNLIN" worker --allow-root --at "$pg_url"
 says "$err" "newer Dunlin"
-sql 'update dunlin.meta set version = 1'
+sql 'update dunlin.meta set version = 2'
+# A store of the first version is brought up to date, and keeps what it has.
+expect 0 "$DUNLIN" store push --at "${pg_url}" old --id m1 --body kept
+sql 'alter table dunlin.messages drop column step, drop column note, drop column nonce,
+     drop column kept; update dunlin.meta set version = 1'
+expect 2 "$DUNLIN" store info --at "$pg_url"
+says "$err" "version 1" "migrates"
+expect 0 "$DUNLIN" store init --at "$pg_url"
+expect 0 "$DUNLIN" store pull --at "$pg_url" old --hold 60s
+says "$out" kept
 sql "create role guest login password 'guest'"
 expect 4 "$DUNLIN" store info --at "${pg_url/dunlin:secret/guest:guest}"
 says "$err" "may not use the schema dunlin"

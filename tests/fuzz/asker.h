@@ -54,9 +54,7 @@ class Asker {
       case 13:
         return BlobErase{key(input)};
       default:
-        if (input.byte() % 2 == 0)
-          return BlobList{.prefix = "", .after = key(input), .max = input.number()};
-        return AskInfo{};
+        return other(input);
     }
   }
 
@@ -108,6 +106,24 @@ class Asker {
       }
     }
     return some;
+  }
+  Request other(Input& input) {
+    switch (input.byte() % 4) {
+      case 0:
+        return BlobList{.prefix = "", .after = key(input), .max = input.number()};
+      case 1:
+        return AskInfo{};
+      case 2:
+        return EraseAll{.table = table(input), .prefix = key(input)};
+      default: {
+        const std::vector<Lease> some = leases(input);
+        return commit(input, {push(input), Keep{.queue = queue(input),
+                                                .lease = some.empty() ? Lease{} : some[0],
+                                                .step = input.byte() % 4U,
+                                                .note = std::string(input.sized()),
+                                                .hold = Millis(input.number())}});
+      }
+    }
   }
   static Commit commit(Input& input, std::vector<Write> writes) {
     return {.nonce = input.byte(), .writes = std::move(writes)};

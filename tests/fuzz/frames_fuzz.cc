@@ -122,11 +122,14 @@ std::string stream_of(uint8_t plan, std::string_view rest) {
 std::vector<std::string> seeds() {
   const std::string odd("\0\xff a b", 6);
   const std::vector<Request> requests = {
-      Commit{.nonce = 7,
-             .writes = {Put{.table = "t", .key = "k", .value = odd, .version = kAnyVersion},
-                        Erase{.table = "t", .key = "k2", .version = 8},
-                        Push{.queue = "q", .messages = {{"m1", odd}, {"m2", ""}}},
-                        Finish{.queue = "q", .leases = {{"m3", 9}, {"m4", 10}}}}},
+      Commit{
+          .nonce = 7,
+          .writes =
+              {Put{.table = "t", .key = "k", .value = odd, .version = kAnyVersion},
+               Erase{.table = "t", .key = "k2", .version = 8},
+               Push{.queue = "q", .messages = {{"m1", odd}, {"m2", ""}}},
+               Finish{.queue = "q", .leases = {{"m3", 9}, {"m4", 10}}, .strict = true},
+               Keep{.queue = "q", .lease = {"m5", 11}, .step = 2, .note = odd, .hold = Millis(8)}}},
       Pull{.queue = "q", .max = 100, .hold = Millis(60'000), .wait = Millis(5)},
       Renew{.queue = "q", .leases = {{"m", 1}}, .hold = Millis(7)},
       AskDepth{.queue = "q"},
@@ -138,12 +141,14 @@ std::vector<std::string> seeds() {
       BlobErase{.name = "n"},
       BlobList{.prefix = "p", .after = "a", .max = 2},
       AskInfo{},
+      EraseAll{.table = "t", .prefix = "p"},
   };
   const std::vector<Answer> answers = {
       Error{Code::conflict, "because"},
       Done{},
       Committed{.version = 3},
-      Deliveries{{{.lease = {"m", 4}, .body = odd, .attempt = 2}, {}}},
+      Deliveries{{{.lease = {"m", 4}, .body = odd, .attempt = 2, .note = odd}, {}}},
+      Erased{.rows = 6},
       Lost{{{"m", 5}}},
       Depth{.ready = 1, .leased = 2},
       Rows{{{.key = "k", .value = odd, .version = 3}, {}}},
@@ -176,7 +181,7 @@ std::vector<std::string> seeds() {
   all.push_back(Output().byte(0).sized("\x03\x50").raw(everything).bytes());
   all.push_back(Output().byte(from_hub).sized("\x01").raw(everything.substr(kPrefaceSize)).bytes());
   std::string other;
-  append_preface(other, 2);
+  append_preface(other, kProtocolVersion + 1);
   all.push_back(Output().byte(0).sized("\x02").raw(other).bytes());
   return all;
 }
