@@ -1,121 +1,67 @@
-// A simulated fleet: one store, many workers (the real minds), jobs, and faults from a seed.
+// A simulated fleet: one store, many workers (the real minds), clients, jobs, and faults from a
+// seed.
 //
 // Faults: requests and answers that get lost (then the mind hears `unavailable`), requests that
-// come twice, slow links, workers that crash, freeze, drain or are stopped, tasks that fail, time
-// out or take their worker with them, jobs that are cancelled or retried. Everything that happens
-// is told to a ledger, which complains (gtest) about whatever must not be.
+// come twice or once more long after, answers with fewer rows than there are, stores that are full,
+// away or damaged for a while, slow links, wall clocks that differ and jump, workers that crash,
+// freeze, drain, are stopped or cannot start anything, tasks that fail or take their worker with
+// them, jobs that are submitted, cancelled and retried by clients that may die on the way.
+// Everything that happens is told to a ledger, which complains (gtest) about whatever must not be.
+//
+// In some worlds the store is memory and the world itself stands between it and the workers; in the
+// others it is a real hub with the durable engine on a disk that fails, behind a network.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "model/ledgers.h"
-#include "model/records.pb.h"
-#include "model/tree.h"
+#include "sim/client.h"
 #include "sim/events.h"
+#include "sim/fiber.h"
+#include "sim/hub_node.h"
+#include "sim/ledger.h"
+#include "sim/network.h"
+#include "sim/sim_worker.h"
+#include "sim/task_ledger.h"
 #include "store/call_store.h"
-#include "worker/worker.h"
 
 namespace dunlin {
-
-// What a task does, as a function of the seed.
-struct Conduct {
-  Millis takes = Millis(0);
-  uint32_t fails = 0;         // So many first attempts end with exit code 1.
-  bool kills_worker = false;  // Each time.
-  bool large_output = false;  // Goes into a row.
-};
-
-struct SimJob {
-  std::string id;
-  model::Spec spec;
-  std::vector<Conduct> tasks;
-  bool cancelled = false;
-  bool retried = false;  // What failed is queued again once it has ended.
-};
-
-// What was seen of the tasks, and what must hold at every step.
-class TaskLedger {
- public:
-  explicit TaskLedger(const std::vector<SimJob>& jobs) : jobs_(jobs) {}
-
-  void started(const std::string& job, uint64_t task, uint32_t attempt);
-  void page_written(const std::string& key, const std::string& value);
-  void job_ended(CallStore& store, const std::string& job, const std::string& value);
-  void retried(const std::string& job);  // Its failed tasks have no outcome any more.
-  void worker_lost() { losses_ = true; }
-  uint64_t starts(const std::string& job, uint64_t task) const;
-  // An attempt at a partition says that it has done them.
-  void iterated(const std::string& job, uint64_t task, uint32_t attempt, const balance::Span& span);
-  void redelivered(const std::string& message) { redelivered_.insert(message); }
-  // After everything has ended.
-  void check(CallStore& store);
-
- private:
-  const SimJob& job(const std::string& id) const;
-  void check_job(CallStore& store, const SimJob& job);
-  void check_iterations(const SimJob& job, const std::map<uint64_t, uint32_t>& well) const;
-  void check_lost(const SimJob& job, const model::Page& page, const model::Outcome& outcome) const;
-
-  const std::vector<SimJob>& jobs_;
-  std::map<std::pair<std::string, uint64_t>, std::set<uint32_t>> starts_;
-  struct Won {
-    uint32_t attempt = 0;
-    bool ok = false;
-  };
-  std::map<std::pair<std::string, uint64_t>, Won> outcomes_;
-  std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
-  bool losses_ = false;
-  std::set<std::string> redelivered_;  // Messages.
-};
 
 struct TaskFaults {
   uint64_t request_lost = 0;  // Percent.
   uint64_t answer_lost = 0;
   uint64_t repeated = 0;
+  uint64_t late = 0;        // Of requests: a copy comes again, much later.
+  uint64_t short_rows = 0;  // Of answers with several rows: some are left out at the end.
+  uint64_t full = 0;
+  uint64_t away = 0;   // `unavailable`: it has happened, or it has not.
   uint64_t crash = 0;  // Percent of a worker's seconds.
   uint64_t freeze = 0;
   uint64_t leave = 0;
   uint64_t resize = 0;
+  uint64_t broken = 0;      // Nothing can be started there for a while.
+  uint64_t clock_jump = 0;  // Of its wall clock.
+  uint64_t poison = 0;      // Percent of seconds: a page is damaged, and repaired later.
+  uint64_t client_dies = 0;
   Millis delay_max = Millis(2);
+  Millis skew_max = Millis(0);  // Of wall clocks.
 };
 
-class TaskWorld;
-
-class SimWorker {
+// How a worker or a client reaches the store.
+class Way {
  public:
-  SimWorker(TaskWorld& world, uint64_t number);
-  void start();
-  void crash();  // And another one comes.
-  void freeze(Millis how_long);
-  void leave(bool at_once);
-  void resize();
-  std::string describe() const { return mind_ == nullptr ? "down\n" : mind_->describe(); }
-
- private:
-  void act();  // Carries out what the mind decided.
-  void run(const Assignment& assignment);
-  void run_partition(uint64_t ticket, const Taker& who, const Conduct& conduct, bool fails);
-  void end(uint64_t ticket, const Conduct& conduct, bool fails, Now now);
-  void event(std::function<void(Now)> what);
-
-  TaskWorld& world_;
-  const uint64_t number_;
-  uint64_t life_ = 0;
-  std::unique_ptr<WorkerMind> mind_;
-  std::set<uint64_t> running_;
-  Instant frozen_until_;
-  Instant wake_;
+  virtual ~Way() = default;
+  using Then = std::function<void(Answer&&)>;
+  virtual void post(Request request, Then then) = 0;
+  virtual void close() = 0;  // Its owner died. Nothing is answered any more.
 };
 
 class TaskWorld {
  public:
   explicit TaskWorld(uint64_t seed);
+  ~TaskWorld();
   // Returns a number that depends on everything that happened.
   uint64_t run();
 
@@ -124,38 +70,67 @@ class TaskWorld {
   TaskLedger& ledger() { return ledger_; }
   const TaskFaults& faults() const { return faults_; }
   const SimJob* find(const std::string& job) const;
-  Table& table() { return store_->table(); }
-  // Carries the request out, sooner or later, once or twice or not at all.
-  void post(Request request, std::function<void(Answer&&)> then);
+  std::unique_ptr<Way> way();
+  // The world as the memory's network: sooner or later, once or twice or not at all.
+  void post(Request request, Way::Then then);
   Millis hold() const { return hold_; }
   size_t commit_rows() const { return commit_rows_; }
   Millis pace() const { return pace_; }
   uint32_t slots();  // For a worker.
+  Millis skew();     // For its wall clock.
+
+  // Lets code that blocks run among everything else. It may be killed on the way, if it is a
+  // client's.
+  void run_fiber(Fiber::Body body, bool mortal);
 
  private:
-  void make_jobs();
+  struct RunningFiber;
+  class MemoryWay;
+  class HubWay;
+
+  void choose_faults(uint64_t seed);
+  void go_on(RunningFiber& fiber, Answer answer);
   void submit_all();
   void cancel(const std::string& job);
+  void cancelled(const std::string& job);
   void retry(const std::string& job);
+  void retry_now(const std::string& job);
+  void read_replies(const std::string& queue);
+  void poison();
   void trouble();
   bool is_over() const;  // The trouble.
   Answer apply(const Request& request);
-  void pull(const Pull& request, Instant until, std::function<void(Answer&&)> then);
+  void look_at(const Commit& commit);
+  void trace(const Commit& commit);
+  void shorten(Answer& answer);
+  void pull(const Pull& request, Instant until, Way::Then then);
+  bool can_look();  // At `store_`: not while the hub is down.
   bool all_ended();
+  bool all_idle();
   std::string describe();
+  std::string describe_rows(const SimJob& job);
 
   Random random_;
   Events events_;
-  std::unique_ptr<Core> core_;
-  std::unique_ptr<CallStore> store_;
   std::vector<SimJob> jobs_;
   TaskLedger ledger_;
   TaskFaults faults_;
+  bool only_answers_lost_ = false;  // Then no lease may ever end.
+
+  // One of these two stands behind `store_`.
+  std::unique_ptr<Core> core_;
+  Network network_;
+  std::unique_ptr<HubNode> hub_;
+  Ledger hub_ledger_;
+
+  std::unique_ptr<CallStore> store_;  // For those who look on, without any faults.
   Millis hold_ = Millis(2000);
   size_t commit_rows_ = kBatchMax;
   Millis pace_ = WorkerOptions().pace;
   std::vector<std::unique_ptr<SimWorker>> workers_;
-  uint64_t retries_left_ = 0;
+  std::vector<std::unique_ptr<Client>> links_;  // Of workers and clients, dead ones too.
+  std::vector<std::unique_ptr<RunningFiber>> fibers_;
+  uint64_t clients_left_ = 0;  // Submissions, cancellations and retries under way or to come.
   uint64_t hash_ = 0;
 };
 

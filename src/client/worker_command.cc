@@ -125,10 +125,7 @@ Result<int> run(const WorkerVerb& verb) {
   const bool left = serve(*agent, signals);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
-  if (own_folder) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
+  if (own_folder) remove_slots_folder(folder);
   if (failure) return *failure;
   return left ? kExitDone : kExitInterrupted;
 }

@@ -11,8 +11,6 @@
 //   pages   JOB/PAGE                 Page: the outcomes of 256 tasks, THE commit point
 //   nodes   JOB/LEVEL/NUMBER         Node: which pages, and so on upwards, are full
 //   outputs JOB/TASK/ATTEMPT/out     up to 64 KiB of output (or err)
-//   splits  MESSAGE                  "LAST AGAIN": where a held range ends now, and how often it
-//                                    had been handed out before its holder got it
 //   routes  QUEUE                    Route
 //   workers WORKER                   WorkerInfo
 //   ledgers JOB                      Ledger: who has which iterations (model/ledgers.h)
@@ -46,7 +44,6 @@ inline constexpr std::string_view kKeys = "keys";
 inline constexpr std::string_view kPages = "pages";
 inline constexpr std::string_view kNodes = "nodes";
 inline constexpr std::string_view kOutputs = "outputs";
-inline constexpr std::string_view kSplits = "splits";
 inline constexpr std::string_view kRoutes = "routes";
 inline constexpr std::string_view kWorkers = "workers";
 

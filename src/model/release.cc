@@ -1,18 +1,14 @@
 #include "model/release.h"
 
-#include <deque>
 #include <fmt/format.h>
-#include <map>
-#include <optional>
+#include <utility>
 
+#include "model/cascade.h"
 #include "model/keys.h"
 #include "model/submit.h"
 
 namespace dunlin {
 namespace {
-
-constexpr size_t kSkippedMax = 100'000;  // Jobs in one cascade.
-constexpr size_t kRowsPerScan = 1000;
 
 Put same_again(const Stored<model::Job>& job) {
   return {std::string(kJobs), job.record.id(), job.record.SerializeAsString(), job.version};
@@ -22,64 +18,22 @@ Erase forget_mark(const std::string& ended) {
   return {std::string(kAfter), after_key(ended, ""), kAnyVersion};
 }
 
-// Does what is due for one job. Returns it if it has ended without a start, so that what comes
-// after it must be looked at, and then its rows forgotten.
-Result<std::optional<model::Job>> release_one(Store& store, const std::string& id, int64_t now_us) {
-  constexpr int kTriesMax = 20;
-  Table& table = store.table();
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    const Stored<model::Job> job = TRY(read_job(table, id));
-    if (TRY(get_row(table, kWaits, id)).version == 0) break;
-    if (TRY(get_row(table, kEnds, id)).version != 0) return std::optional(job.record);
-    const model::Spec& spec = job.record.spec();
-    const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
-    const std::vector<Row> ends = TRY(get_rows(table, kEnds, keys));
-    const Decision decision = TRY(decide_release(spec, ends));
-    if (decision.what == Release::wait) break;
-    const bool go = decision.what == Release::go;
-    const auto committed =
-        store.commit(go ? go_writes(job, now_us) : skip_writes(job, decision.why, now_us));
-    if (committed.ok() && go) break;
-    if (committed.ok()) return std::optional(job.record);
-    if (committed.error().code != Code::conflict) return committed.error();
+Answer carry_out(Store& store, const Request& request) {
+  if (const auto* get = std::get_if<Get>(&request)) {
+    auto rows = store.table().get(get->table, get->keys);
+    return rows.ok() ? Answer(Rows{std::move(rows).value()}) : rows.error();
   }
-  return std::optional<model::Job>();
+  if (const auto* scan = std::get_if<Scan>(&request)) {
+    auto rows = store.table().scan(scan->table, scan->prefix, scan->after, scan->max);
+    return rows.ok() ? Answer(Rows{std::move(rows).value()}) : rows.error();
+  }
+  const auto committed = store.commit(std::get<Commit>(request).writes);
+  return committed.ok() ? Answer(Committed{committed.value()}) : committed.error();
 }
 
-Result<void> append_dependants(Table& table, const std::string& ended,
-                               std::deque<std::string>& into) {
-  const std::string prefix = after_key(ended, "");
-  std::string after;
-  while (true) {
-    const std::vector<Row> rows = TRY(table.scan(kAfter, prefix, after, kRowsPerScan));
-    if (rows.empty()) return {};
-    for (const Row& row : rows) {
-      if (row.key.size() > prefix.size()) into.push_back(row.key.substr(prefix.size()));
-    }
-    after = rows.back().key;
-  }
-}
-
-Result<void> release_all(Store& store, std::deque<std::string> jobs, int64_t now_us) {
-  std::map<std::string, model::Job> ended;
-  std::vector<const model::Job*> order;
-  while (!jobs.empty()) {
-    const std::string id = jobs.front();
-    jobs.pop_front();
-    if (ended.contains(id)) continue;
-    auto job = TRY(release_one(store, id, now_us));
-    if (!job) continue;
-    if (ended.size() >= kSkippedMax) {
-      return Error{Code::full, fmt::format("more than {} jobs depend on one", kSkippedMax)};
-    }
-    order.push_back(&ended.emplace(id, *std::move(job)).first->second);
-    TRY(append_dependants(store.table(), id, jobs));
-  }
-  // Last, and from the far end: if we die on the way, whoever repeats this finds the rest.
-  for (size_t i = order.size(); i-- > 0;) {
-    TRY(store.commit(skipped_writes(*order[i])));
-  }
-  return {};
+Result<void> run(Store& store, Cascade cascade, int64_t now_us) {
+  while (!cascade.done()) TRY(cascade.take(carry_out(store, cascade.next(now_us))));
+  return cascade.trouble() ? Result<void>(*cascade.trouble()) : Result<void>();
 }
 
 }  // namespace
@@ -142,17 +96,20 @@ std::vector<Write> released_writes(const Row& end) {
 }
 
 Result<void> release_if_ready(Store& store, const std::string& job, int64_t now_us) {
-  return release_all(store, {job}, now_us);
+  return run(store, Cascade::of(job), now_us);
 }
 
 Result<void> release_dependants(Store& store, const std::string& ended, int64_t now_us) {
-  const Row end = TRY(get_row(store.table(), kEnds, ended));
-  if (end.version == 0) return {};
-  std::deque<std::string> jobs;
-  TRY(append_dependants(store.table(), ended, jobs));
-  TRY(release_all(store, std::move(jobs), now_us));
-  const auto committed = store.commit(released_writes(end));
-  if (!committed.ok() && committed.error().code != Code::conflict) return committed.error();
+  constexpr int kTriesMax = 100;
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    const Row end = TRY(get_row(store.table(), kEnds, ended));
+    if (end.version == 0) return {};
+    TRY(run(store, Cascade::after(ended), now_us));
+    const auto committed = store.commit(released_writes(end));
+    if (committed.ok()) return {};
+    // It was opened again; or a submission of another job after it has compared the end.
+    if (committed.error().code != Code::conflict) return committed.error();
+  }
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "model/release.h"
 #include "model/results.h"
 #include "model/rows.h"
+#include "model/submit.h"
 #include "model/tree.h"
 
 namespace dunlin {
@@ -44,7 +45,8 @@ class PageRetry {
     std::vector<Write> writes = {Put{
         std::string(kPages), key, without_failed(page.record).SerializeAsString(), page.version}};
     if (full) TRY(cut_tree(counts_of(page.record), writes));
-    if (end_.version != 0) writes.emplace_back(Erase{std::string(kEnds), job_.id(), end_.version});
+    // As it was read: workers may have ended the job meanwhile (version 0: it must not be there).
+    writes.emplace_back(Erase{std::string(kEnds), job_.id(), end_.version});
     writes.emplace_back(std::move(push));
     return writes;
   }
@@ -185,7 +187,13 @@ Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job,
     end.set_ok(counts.ok);
     end.set_failed(counts.failed);
     end.set_ended_us(now_us);
-    const auto put = table.put(kEnds, {job, end.SerializeAsString(), 0});
+    std::vector<Write> writes = {Put{std::string(kEnds), job, end.SerializeAsString(), 0}};
+    // One that waits has no message yet. With this one a worker finds the end and looks after those
+    // that come after it, should we die on the next line.
+    if (standing.state == JobState::waiting) {
+      writes.emplace_back(Push{record.queue(), first_messages(record, 0)});
+    }
+    const auto put = store.commit(writes);
     if (!put.ok() && put.error().code == Code::conflict) continue;
     if (!put.ok()) return put.error();
     TRY(release_if_ready(store, job, now_us));  // Forgets that it waited.

@@ -86,10 +86,7 @@ Result<void> serve(Worker::Impl& impl) {
   }
   const std::optional<dunlin::Error> failure = agent->mind().failure();
   agent.reset();
-  if (impl.own_folder) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
+  if (impl.own_folder) remove_slots_folder(folder);
   if (failure) return *failure;
   return {};
 }

@@ -145,7 +145,7 @@ void Agent::carry_out() {
 void Agent::start(std::vector<Assignment> assignments, size_t grab) {
   const auto rest = std::stable_partition(
       assignments.begin(), assignments.end(),
-      [](const Assignment& one) { return one.spec->command().builtin() == "noop"; });
+      [](const Assignment& one) { return one.job->spec.command().builtin() == "noop"; });
   const int64_t now_us = wall_us();
   for (auto one = assignments.begin(); one != rest; ++one) {
     Ending& ending = idle_.emplace_back();

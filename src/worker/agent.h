@@ -66,9 +66,9 @@ class Agent {
   void say_trouble(const Error& error, Instant now);
 
   Connect connect_;
-  WorkerMind mind_;  // Before the slots, which read its plans.
+  WorkerMind mind_;
   std::unique_ptr<Desk> desk_;
-  Turns turns_;  // Before the slots, too.
+  Turns turns_;  // Before the slots, which use it.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.
   int others_ = -1;           // What else may wake us.

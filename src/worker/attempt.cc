@@ -49,15 +49,16 @@ void set_environment(const Assignment& assignment, const Expanded& expanded,
                      const SlotOptions& options, const Surroundings& around,
                      const std::string& private_folder, Command& command) {
   std::vector<std::string>& env = command.env;
-  env = assignment.spec->keep_env() ? around.all : around.scrubbed;
-  if (!assignment.spec->keep_env()) set(env, "TMPDIR", private_folder);
+  const bool keep_env = assignment.job->spec.keep_env();
+  env = keep_env ? around.all : around.scrubbed;
+  if (!keep_env) set(env, "TMPDIR", private_folder);
   for (const auto& [name, value] : expanded.env) set(env, name, value);
   if (!assignment.gpus.empty()) {
     set(env, "CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(assignment.gpus, ",")));
   }
   set(env, "DUNLIN_WORKER", options.worker_id);
   for (const char* name : {"DUNLIN_JOB", "DUNLIN_TASK", "DUNLIN_ATTEMPT"}) unset(env, name);
-  command.marks = {fmt::format("DUNLIN_JOB={}", assignment.job),
+  command.marks = {fmt::format("DUNLIN_JOB={}", assignment.job->id),
                    fmt::format("DUNLIN_TASK={}", assignment.task),
                    fmt::format("DUNLIN_ATTEMPT={}", assignment.attempt)};
 }
@@ -89,7 +90,7 @@ Attempt nap(std::string_view text) {
 Attempt function_call(const std::string& name, std::string argument, const SlotOptions& options) {
   const auto found = options.functions.find(name);
   if (found == options.functions.end()) {
-    return refused(model::BLAME_WORKER, Code::not_found,
+    return refused(model::BLAME_TASK, Code::not_found,
                    fmt::format("this worker has no function {}: register it, or give the job a tag "
                                "that only workers with it have",
                                quote(name)));
@@ -114,7 +115,7 @@ Surroundings Surroundings::ours() {
 
 Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
                 const std::string& private_folder) {
-  const model::Spec& spec = *assignment.spec;
+  const model::Spec& spec = assignment.job->spec;
   Result<Expanded> filled = expand(spec, assignment.task, assignment.values);
   if (!filled.ok()) return refused(model::BLAME_TASK, filled.error().code, filled.error().what);
   Expanded expanded = std::move(filled).value();
@@ -122,7 +123,7 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   if (!what.builtin().empty()) {
     if (what.builtin() == "noop") return nap("0");
     if (what.builtin() == "sleep") return nap(expanded.argument);
-    return refused(model::BLAME_WORKER, Code::unsupported,
+    return refused(model::BLAME_TASK, Code::unsupported,
                    fmt::format("this worker has no builtin {}: it knows noop and sleep",
                                quote(what.builtin())));
   }
@@ -137,13 +138,13 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   command.argv = std::move(expanded.argv);
   command.cwd = expanded.cwd.empty() ? private_folder : expanded.cwd;
   const bool blob = !spec.stdin_blob().empty();
-  command.stdin_bytes = std::move(blob ? assignment.stdin_bytes : expanded.stdin_bytes);
+  command.stdin_bytes = blob ? assignment.job->stdin_bytes : std::move(expanded.stdin_bytes);
   command.timeout_ms = spec.timeout_ms();
   command.output_max = spec.output_max();
   command.file_max = spec.file_max();
   command.memory_max = spec.memory_max();
   if (spec.has_iterations()) {
-    attempt.partition = {iterative_job(std::string(assignment.job), spec), assignment.task,
+    attempt.partition = {iterative_job(assignment.job->id, spec), assignment.task,
                          assignment.attempt, 0};
     set(command.env, "DUNLIN_CHANNEL", "3");
   } else {

@@ -1,5 +1,4 @@
-// One attempt at a task, from its assignment to what a slot does. The assignment's spec is not
-// looked at afterwards, so its owner may forget it while the attempt runs.
+// One attempt at a task, from its assignment to what a slot does.
 #pragma once
 
 #include <cstdint>

@@ -13,14 +13,16 @@ bool PageView::has_outcome(uint32_t offset) const {
 
 uint32_t PageView::claims_of(uint32_t offset) const {
   uint32_t count = 0;
-  for (const model::Claim& claim : page.claims()) count += claim.offset() == offset ? 1 : 0;
+  for (const model::Claim& claim : page.claims()) {
+    if (claim.offset() == offset) count += claim.earlier() + (claim.attempt() > 0 ? 1 : 0);
+  }
   return count;
 }
 
 bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), offset); }
 
 Result<void> prepare(Plan& plan) {
-  for (const model::Source& source : plan.spec.inputs().sources()) {
+  for (const model::Source& source : plan.spec().inputs().sources()) {
     std::vector<std::string> values;
     if (source.blob().empty()) {
       values = TRY(read_values(source.inline_()));

@@ -16,8 +16,12 @@
 #include "model/keys.h"
 #include "model/records.pb.h"
 #include "model/tree.h"
+#include "worker/slots.h"
 
 namespace dunlin {
+
+// A damaged row is looked at again after this.
+inline constexpr Millis kBadRowWait = std::chrono::seconds(10);
 
 // An outcome, or a move, on its way into a page.
 struct PendingOutcome {
@@ -46,6 +50,7 @@ struct PageView {
   uint64_t version = 0;
   bool known = false;  // Else `page` is what we presume: nobody has written it.
   bool asked = false;
+  bool bad = false;  // Its row is damaged: what it lacks waits until it is repaired.
   // Grows when what is on its way, a read or a write, may be older than what we hold by now.
   uint64_t era = 0;
   bool dirty = false;  // In the list of those to be written.
@@ -78,7 +83,8 @@ struct Climb {
 
 struct Plan {
   std::string job;
-  model::Spec spec;
+  std::shared_ptr<JobText> text = std::make_shared<JobText>();
+  const model::Spec& spec() const { return text->spec; }
   uint32_t round = 0;
   std::string queue;   // Where its ranges are.
   bool ready = false;  // The spec is there.
@@ -105,9 +111,9 @@ struct Plan {
   std::vector<std::vector<std::string>> values;  // Of each source that is inside the spec.
   std::map<std::pair<size_t, uint64_t>, std::vector<std::string>> groups;  // Source, group.
   std::set<std::pair<size_t, uint64_t>> groups_asked;
-  std::optional<std::string> stdin_bytes;  // If it is a blob.
   bool stdin_asked = false;
-  std::string trouble;  // Why no task can be started: each gets the outcome `refused`.
+  bool stdin_there = false;  // In `text`.
+  std::string trouble;       // Why no task can be started: each gets the outcome `refused`.
 };
 
 // Reads the values that are inside the spec. `corrupt` if they are not values.

@@ -13,20 +13,71 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace dunlin {
 namespace {
 
 constexpr mode_t kMode = 0700;
 
-void unlock_folders(const std::filesystem::path& path, int depth_max) {
-  std::error_code ignored;
-  if (depth_max == 0 || !std::filesystem::is_directory(symlink_status(path, ignored))) return;
-  chmod(path.c_str(), kMode);
-  auto entry = std::filesystem::directory_iterator(path, ignored);
-  for (; !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
-    unlock_folders(entry->path(), depth_max - 1);
+constexpr int kNamesMax = 1000;  // Tries to find one that is free.
+
+// What is in a folder, some of it at least if there is much.
+std::vector<std::string> names_in(int folder) {
+  std::vector<std::string> names;
+  const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* stream = copy < 0 ? nullptr : fdopendir(copy);
+  if (stream == nullptr) {
+    if (copy >= 0) close(copy);
+    return names;
   }
+  while (const dirent* entry = readdir(stream)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    names.emplace_back(name);
+    if (names.size() == 10'000) break;
+  }
+  closedir(stream);
+  return names;
+}
+
+bool remove_one(int folder, const std::string& name) {
+  return unlinkat(folder, name.c_str(), 0) == 0 ||
+         unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+// Moves what is in a subfolder up, unless it can be removed at once.
+bool lift(int top, const std::string& name, uint64_t& lifted) {
+  fchmodat(top, name.c_str(), kMode, 0);
+  const int folder = openat(top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return false;
+  bool all = true;
+  for (auto names = names_in(folder); all && !names.empty(); names = names_in(folder)) {
+    for (const std::string& inside : names) {
+      if (remove_one(folder, inside)) continue;
+      fchmodat(folder, inside.c_str(), kMode, 0);  // A folder that moves is written to.
+      bool moved = false;
+      for (int tries = 0; !moved && tries < kNamesMax; ++tries) {
+        const std::string free = fmt::format("lifted-{}", ++lifted);
+        moved = renameat(folder, inside.c_str(), top, free.c_str()) == 0;
+      }
+      all = all && moved;
+    }
+  }
+  close(folder);
+  return all && unlinkat(top, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+// Only one level is ever looked at, so it does not matter how deep a task has dug, nor how long the
+// paths are, nor what it has locked.
+bool empty_folder(int top) {
+  uint64_t lifted = 0;
+  for (auto names = names_in(top); !names.empty(); names = names_in(top)) {
+    for (const std::string& name : names) {
+      if (!remove_one(top, name) && !lift(top, name, lifted)) return false;
+    }
+  }
+  return true;
 }
 
 // Of a folder that was just opened, or rewound.
@@ -47,12 +98,16 @@ bool is_empty(int folder) {
 }  // namespace
 
 bool remove_tree(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::remove_all(path, failed);
-  if (!failed) return true;
-  unlock_folders(path, 100);
-  std::filesystem::remove_all(path, failed);
-  return !failed;
+  struct stat found = {};
+  if (lstat(path.c_str(), &found) != 0) return errno == ENOENT;
+  if (!S_ISDIR(found.st_mode)) return unlink(path.c_str()) == 0;
+  if (rmdir(path.c_str()) == 0) return true;
+  chmod(path.c_str(), kMode);
+  const int top = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (top < 0) return false;
+  const bool empty = empty_folder(top);
+  close(top);
+  return empty && rmdir(path.c_str()) == 0;
 }
 
 PrivateFolder::~PrivateFolder() {
@@ -72,18 +127,30 @@ bool PrivateFolder::untouched() const {
 void PrivateFolder::tidy() {
   if (untouched()) return;
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
-  remove_tree(path_);
+  if (!remove_tree(path_)) move_on();
 }
 
+// What cannot be removed stays where it is: the next task gets a folder of another name.
+void PrivateFolder::move_on() { path_ = fmt::format("{}.{}", first_path_, ++stuck_); }
+
 Result<void> PrivateFolder::ready() {
-  struct stat now = {};
-  if (descriptor_ >= 0 && lstat(path_.c_str(), &now) == 0 && now.st_ino == inode_) return {};
+  if (untouched()) return {};
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
   const auto failure = [this] {
     return Error{Code::unavailable,
                  fmt::format("cannot make the task's folder {}: {}", path_, std::strerror(errno))};
   };
-  if (!remove_tree(path_) || mkdir(path_.c_str(), kMode) != 0) return failure();
+  if (!remove_tree(path_)) {
+    Error error = failure();
+    move_on();
+    return error;
+  }
+  if (mkdir(path_.c_str(), kMode) != 0) {
+    // Somebody may have cleaned up the folder that it is in.
+    std::error_code failed;
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
+    if (failed || mkdir(path_.c_str(), kMode) != 0) return failure();
+  }
   if (chmod(path_.c_str(), kMode) != 0) return failure();  // Whatever the umask says.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct stat made = {};

@@ -11,14 +11,15 @@ namespace dunlin {
 class PrivateFolder {
  public:
   // Nothing is made before the first ready().
-  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
+  explicit PrivateFolder(std::string path) : first_path_(path), path_(std::move(path)) {}
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
 
   const std::string& path() const { return path_; }
 
-  // Makes it, if it is not there.
+  // Makes it, if it is not there or not empty. If that fails it may have another path the next
+  // time.
   Result<void> ready();
 
   // Removes what a task left. A folder that was left as it was found is kept for the next task,
@@ -27,13 +28,17 @@ class PrivateFolder {
 
  private:
   bool untouched() const;
+  void move_on();
 
+  const std::string first_path_;
   std::string path_;
+  uint64_t stuck_ = 0;  // Folders that could not be removed.
   int descriptor_ = -1;
   uint64_t inode_ = 0;
 };
 
-// With all that is in it, also what its owner locked away from himself. False if something stays.
+// With all that is in it, however deep, also what its owner locked away from himself. False if
+// something stays.
 bool remove_tree(const std::string& path);
 
 }  // namespace dunlin

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/env_posix.h"
 #include "worker/attempt.h"
 #include "worker/orphans.h"
 #include "worker/private_folder.h"
@@ -29,9 +30,8 @@ Error failure(std::string_view action, const std::string& what, const std::error
   return {Code::invalid, fmt::format("cannot {} {}: {}", action, what, error.message())};
 }
 
-// Absolute, because tasks run elsewhere; and without what an earlier worker left when it was
-// killed.
-Result<std::string> prepare_folder(const std::string& name) {
+// Absolute, because tasks run elsewhere.
+Result<std::string> make_folder(const std::string& name) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(name, error).lexically_normal();
   if (!error) std::filesystem::create_directories(path, error);
@@ -39,12 +39,26 @@ Result<std::string> prepare_folder(const std::string& name) {
   if (access(path.c_str(), W_OK | X_OK) != 0) {
     return failure("use the worker's folder", name, {errno, std::system_category()});
   }
+  return path.string();
+}
+
+// Two workers in one folder would remove each other's tasks' files.
+Result<std::unique_ptr<FolderLock>> lock_folder(const std::string& path) {
+  auto lock = posix_disk().lock(path);
+  if (lock.ok() || lock.error().code != Code::denied) return lock;
+  return Error{Code::denied, fmt::format("another worker runs in the folder {}: give this one "
+                                         "another --name, or another --folder",
+                                         path)};
+}
+
+// What an earlier worker left when it was killed.
+void clear_folder(const std::string& path) {
+  std::error_code error;
   auto entry = std::filesystem::directory_iterator(path, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string file = entry->path().filename();
     if (file.starts_with("slot-") || file.starts_with("spool-")) remove_tree(entry->path());
   }
-  return path.string();
 }
 
 // While it lives, threads are born with all signals blocked: handlers are the owner's business, and
@@ -68,8 +82,8 @@ class SignalsBlocked {
 
 class ThreadedSlots final : public Slots {
  public:
-  explicit ThreadedSlots(SlotOptions options)
-      : options_(std::move(options)), around_(Surroundings::ours()) {
+  ThreadedSlots(SlotOptions options, std::unique_ptr<FolderLock> lock)
+      : options_(std::move(options)), lock_(std::move(lock)), around_(Surroundings::ours()) {
     exchange_.slots = exchange_.limit = options_.slots;
   }
   ~ThreadedSlots() override;
@@ -86,6 +100,7 @@ class ThreadedSlots final : public Slots {
   void reap();
 
   SlotOptions options_;
+  std::unique_ptr<FolderLock> lock_;
   Surroundings around_;
   Orphans orphans_;
   Exchange exchange_;
@@ -186,9 +201,16 @@ void ThreadedSlots::limit(size_t slots) {
 
 }  // namespace
 
+void remove_slots_folder(const std::string& folder) {
+  const auto lock = posix_disk().lock(folder);
+  if (lock.ok()) remove_tree(folder);
+}
+
 Result<std::unique_ptr<Slots>> Slots::start(SlotOptions options) {
-  options.folder = TRY(prepare_folder(options.folder));
-  auto slots = std::make_unique<ThreadedSlots>(std::move(options));
+  options.folder = TRY(make_folder(options.folder));
+  auto lock = TRY(lock_folder(options.folder));
+  clear_folder(options.folder);
+  auto slots = std::make_unique<ThreadedSlots>(std::move(options), std::move(lock));
   TRY(slots->start());
   return std::unique_ptr<Slots>(std::move(slots));
 }

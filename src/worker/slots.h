@@ -20,15 +20,22 @@ namespace dunlin {
 
 inline constexpr uint32_t kSlotsMax = 1024;
 
+// What all tasks of a job share. The mind and the assignments own it together, so it lives as long
+// as anybody reads it, whatever the mind has forgotten meanwhile. Nobody changes it once there is
+// an assignment.
+struct JobText {
+  std::string id = {};
+  model::Spec spec = {};
+  std::string stdin_bytes = {};  // If the job's stdin is a blob. (Spec::stdin otherwise.)
+};
+
 // One attempt at one task.
 struct Assignment {
-  uint64_t ticket = 0;                // Unique in the life of the worker.
-  const model::Spec* spec = nullptr;  // Lives until the ending was taken, or the ticket dropped.
-  std::string_view job = {};          // Likewise.
+  uint64_t ticket = 0;  // Unique in the life of the worker.
+  std::shared_ptr<const JobText> job = {};
   uint64_t task = 0;
   uint32_t attempt = 0;
   std::vector<std::string> values = {};  // One for each source of the job's inputs.
-  std::string stdin_bytes = {};          // If the job's stdin is a blob. (Spec::stdin otherwise.)
   std::vector<uint32_t> gpus = {};       // Numbers of the GPUs that it may use.
 };
 
@@ -57,7 +64,7 @@ struct SlotOptions {
 
 class Slots {
  public:
-  // Starts the threads. `invalid` if the folder cannot be used.
+  // Starts the threads. `invalid` if the folder cannot be used, `denied` if another worker uses it.
   static Result<std::unique_ptr<Slots>> start(SlotOptions options);
   // Kills what runs and waits for the threads.
   virtual ~Slots() = default;
@@ -79,5 +86,8 @@ class Slots {
 
   virtual size_t running() const = 0;  // Tasks that are in a slot now.
 };
+
+// When a worker has left; unless another one uses it by now.
+void remove_slots_folder(const std::string& folder);
 
 }  // namespace dunlin

@@ -70,8 +70,10 @@ class TestSlots {
   model::Spec& shell(const std::string& line) { return command({"/bin/sh", "-c", line}); }
 
   uint64_t start(const model::Spec& what) {
-    Assignment assignment = {
-        .ticket = ++ticket_, .spec = &what, .job = "job-1", .task = 0, .attempt = 2};
+    Assignment assignment = {.ticket = ++ticket_,
+                             .job = std::make_shared<JobText>(JobText{"job-1", what}),
+                             .task = 0,
+                             .attempt = 2};
     std::vector<Assignment> one;
     one.push_back(std::move(assignment));
     slots_->assign(std::move(one), 1);

@@ -1,5 +1,6 @@
 #include "worker/worker.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -13,6 +14,8 @@ constexpr Millis kBeatEvery = std::chrono::seconds(5);
 constexpr Millis kLookEvery = Millis(500);
 constexpr Millis kRetryMin = Millis(20);
 constexpr Millis kRetryMax = std::chrono::seconds(5);
+constexpr Millis kRefusedMin = std::chrono::seconds(1);  // A damaged row is not soon repaired.
+constexpr Millis kRefusedMax = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -38,10 +41,26 @@ void WorkerMind::begin(Now now) {
   think();
 }
 
-void WorkerMind::ask(Request request, Then then) {
+void WorkerMind::ask(Request request, Then then, bool hears_all) {
   const uint64_t id = ++last_ask_;
-  asked_.emplace(id, Asked{std::move(request), std::move(then)});
+  asked_.emplace(id, Asked{std::move(request), std::move(then), hears_all});
   post(id);
+}
+
+// All rows: an answer may hold only the first ones.
+void WorkerMind::get_rows(Get get, std::function<void(std::vector<Row>&&)> then,
+                          std::vector<Row> so_far) {
+  if (get.keys.empty()) return then(std::move(so_far));
+  Get asked = get;
+  ask(std::move(asked), [this, get = std::move(get), then = std::move(then),
+                         so_far = std::move(so_far)](Answer&& answer) mutable {
+    auto* rows = std::get_if<Rows>(&answer);
+    if (rows == nullptr || rows->rows.empty()) return then({});
+    const size_t count = std::min(rows->rows.size(), get.keys.size());
+    std::move(rows->rows.begin(), rows->rows.end(), std::back_inserter(so_far));
+    get.keys.erase(get.keys.begin(), get.keys.begin() + static_cast<std::ptrdiff_t>(count));
+    get_rows(std::move(get), std::move(then), std::move(so_far));
+  });
 }
 
 void WorkerMind::post(uint64_t id) { effects_.asks.push_back({id, asked_.at(id).request}); }
@@ -51,23 +70,32 @@ void WorkerMind::answered(uint64_t id, Answer&& answer, Now now) {
   const auto found = asked_.find(id);
   CHECK(found != asked_.end());
   if (const auto* error = std::get_if<Error>(&answer)) {
+    const uint32_t doublings = std::min(found->second.tries, 8U);
     if (error->code == Code::unavailable || error->code == Code::full) {
       // It may have happened. The same bytes again, nonce and all, are the same request.
-      const Millis least =
-          std::min(kRetryMax, kRetryMin * (1U << std::min(found->second.tries++, 8U)));
-      later(least + Millis(random_.below(static_cast<uint64_t>(least.count()))),
-            [this, id] { post(id); });
-      return;
+      return ask_again(id, std::min(kRetryMax, kRetryMin * (1U << doublings)));
     }
-    if (error->code != Code::conflict && error->code != Code::not_found) {
+    if (error->code == Code::denied) {
       failure_ = *error;
       return;
+    }
+    const bool heard = error->code == Code::conflict || error->code == Code::not_found;
+    if (!heard && !found->second.hears_all) {
+      // One bad row must not end a worker that has other things to do.
+      if (doublings == 0) log::error("the store refuses a request: {}", error->what);
+      return ask_again(id, std::min(kRefusedMax, kRefusedMin * (1U << doublings)));
     }
   }
   const Then then = std::move(found->second.then);
   asked_.erase(found);
   then(std::move(answer));
   think();
+}
+
+void WorkerMind::ask_again(uint64_t id, Millis least) {
+  ++asked_.at(id).tries;
+  later(least + Millis(random_.below(static_cast<uint64_t>(least.count()))),
+        [this, id] { post(id); });
 }
 
 void WorkerMind::later(Millis delay, std::function<void()> what) {
@@ -81,8 +109,8 @@ void WorkerMind::set_slots(uint32_t slots, Now now) {
   think();
 }
 
-void WorkerMind::commit(std::vector<Write>&& writes, Then then) {
-  ask(Commit{random_.next() | 1U, std::move(writes)}, std::move(then));
+void WorkerMind::commit(std::vector<Write>&& writes, Then then, bool hears_all) {
+  ask(Commit{random_.next() | 1U, std::move(writes)}, std::move(then), hears_all);
 }
 
 void WorkerMind::tick(Now now) {
@@ -99,12 +127,21 @@ Instant WorkerMind::next_wake() const {
   return timers_.empty() ? now_.at + std::chrono::hours(1) : timers_.begin()->first;
 }
 
-WorkerMind::Effects WorkerMind::take() { return std::exchange(effects_, Effects()); }
+// A task that was dropped before anybody took it never starts.
+WorkerMind::Effects WorkerMind::take() {
+  if (!effects_.drop.empty() && !effects_.start.empty()) {
+    const absl::flat_hash_set<uint64_t> dropped(effects_.drop.begin(), effects_.drop.end());
+    std::erase_if(effects_.start,
+                  [&](const Assignment& one) { return dropped.contains(one.ticket); });
+  }
+  return std::exchange(effects_, Effects());
+}
 
 // Everything that may be done now is begun here, so no event needs to know what follows from it.
 void WorkerMind::think() {
   if (!begun_ || failure_ || gone_) return;
-  if (stopping()) give_back_unstarted();
+  if (stopping() || resting()) give_back_unstarted();
+  if (stopping()) forget_stuck();
   start();
   finish_done();
   publish();
@@ -131,6 +168,7 @@ void WorkerMind::beat() {
   info.set_failed(failed_);
   info.set_load(static_cast<double>(info.busy()) / slots_);
   info.set_draining(stopping());
+  info.set_trouble(trouble_);
   commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
          [this](Answer&&) { later(kBeatEvery, [this] { beat(); }); });
 }
@@ -220,18 +258,41 @@ std::string WorkerMind::describe() const {
   }
   for (const auto& [id, held] : held_) {
     text += fmt::format(
-        "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}{}\n",
+        "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}\n",
         held.lease.id, held.first, held.last, held.next, held.settled, held.pending, held.attempt,
         held.lost, held.bits.size(), held.seen ? " seen" : "", held.isolate ? " isolate" : "",
-        held.reading ? " reading" : "", held.resting ? " resting" : "",
-        held.adopted ? " adopted" : "", held.splitting ? " splitting" : "",
-        held.finishing ? " finishing" : "", held.plan->ended ? " ended" : "");
+        held.resting ? " resting" : "", held.adopted ? " adopted" : "",
+        held.splitting ? " splitting" : "", held.finishing ? " finishing" : "",
+        held.plan->ended ? " ended" : "");
   }
   for (const auto& [job, plan] : plans_) {
     text += fmt::format("  plan {}: held={} busy={} ready={} ended={} full={} climbing={}\n", job,
                         plan->held, plan->busy, plan->ready, plan->ended, plan->full.size(),
                         plan->climbing);
   }
+  return text;
+}
+
+std::string WorkerMind::leftovers() const {
+  std::string text;
+  const auto count = [&](std::string_view what, uint64_t number) {
+    if (number > 0) text += fmt::format("{}: {} {}\n", options_.id, number, what);
+  };
+  count("ranges held", held_.size());
+  count("leases known", by_lease_.size());
+  count("tasks running", running_.size());
+  count("tasks unstarted", unstarted_);
+  count("claims", claiming_);
+  count("cpus in use", cpus_used_);
+  count("bytes in use", mem_used_);
+  count("gpus in use", options_.gpus - gpus_free_.size());
+  count("heavy tasks", heavy_);
+  count("doubtful tasks", doubtful_);
+  count("uploads", uploading_.size());
+  count("pages to write", dirty_.size());
+  count("ranges to finish", to_finish_.size());
+  count("plans", plans_.size());
+  count("cascades", cascades_.size());
   return text;
 }
 

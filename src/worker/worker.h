@@ -19,6 +19,7 @@
 
 #include "base/env.h"
 #include "base/result.h"
+#include "model/cascade.h"
 #include "model/inputs.h"
 #include "model/records.pb.h"
 #include "model/rows.h"
@@ -98,10 +99,14 @@ class WorkerMind {
 
   // It has given back all that it held, and said good-bye.
   bool gone() const { return gone_; }
-  // Why it cannot go on: its token was refused, or the store is damaged.
+  // Why it cannot go on: its token was refused.
   const std::optional<Error>& failure() const { return failure_; }
+  // Why it takes no tasks now: something is wrong with this machine. Empty: it does.
+  const std::string& trouble() const { return trouble_; }
 
   std::string describe() const;  // For people who look for a fault.
+  // What it still has of jobs that are over, when it should have nothing; for tests.
+  std::string leftovers() const;
   // More tasks wait in front of the slots than run in them.
   bool has_enough_started() const { return running_.size() > size_t{2} * slots_; }
   size_t holds() const { return held_.size(); }
@@ -128,16 +133,17 @@ class WorkerMind {
     uint32_t attempt = 0;
     uint32_t again = 0;  // Deliveries before this one.
     uint32_t lost = 0;
-    bool seen = false;     // Look at a page before starting a task of it.
+    bool seen = false;     // Look at a page before starting a task of it,
+    bool old = false;      // and whether the job has ended.
     bool isolate = false;  // A worker was lost with it: its first tasks get messages of their own.
-    bool reading = false;  // Where it ends is not known yet.
     bool resting = false;  // It is too early for it.
     bool adopted = false;  // Its unstarted tasks are counted.
-    uint64_t split_version = 0;
-    bool splitting = false;
+    uint64_t step = 0;     // Keeps under this lease.
+    bool splitting = false;  // One is under way.
     bool finishing = false;
     std::set<uint64_t> bits;  // Full pages that must be in the tree before it is finished.
     int64_t received_us = 0;
+    Instant received_at;
     Instant valid_until;  // Of the lease; after that it may be somebody else's.
   };
   struct Running {
@@ -175,7 +181,8 @@ class WorkerMind {
       size_t bytes = 0;
     };
     std::vector<Reply> replies;      // After the pages.
-    std::map<uint64_t, Put> fences;  // By held range: of those with tasks that move on.
+    std::map<uint64_t, Keep> keeps;  // By held range: of those with tasks that move on.
+    Instant sent;
     size_t bytes = 0;
     size_t rows = 0;  // Where messages are rows, too.
     std::vector<Written> pages;
@@ -185,17 +192,25 @@ class WorkerMind {
     std::map<uint64_t, uint64_t> settles;  // By held range: how many tasks.
     std::vector<uint64_t> finished;        // Held ranges.
   };
+  struct RunningCascade {
+    Cascade cascade;
+    std::function<void()> then;
+  };
   struct Asked {
     Request request;
     Then then;
+    bool hears_all = false;  // Else only of conflicts and of what is not there.
     uint32_t tries = 0;
   };
 
   // worker.cc: requests and time.
-  void ask(Request request, Then then);
+  void ask(Request request, Then then, bool hears_all = false);
+  void get_rows(Get get, std::function<void(std::vector<Row>&&)> then,
+                std::vector<Row> so_far = {});
+  void ask_again(uint64_t id, Millis least);
   void post(uint64_t id);
   void later(Millis delay, std::function<void()> what);
-  void commit(std::vector<Write>&& writes, Then then);
+  void commit(std::vector<Write>&& writes, Then then, bool hears_all = false);
   void beat();
   void renew();
   void keep_renewing();
@@ -217,13 +232,12 @@ class WorkerMind {
   void pull_from(const std::string& queue, Millis wait);
   void pulled(const std::string& queue, std::vector<Delivery>&& deliveries, Instant valid_until);
   uint64_t hold(const std::string& queue, Delivery&& delivery, Instant valid_until);
-  void read_split(uint64_t id);
-  void fence(Held& held);
-  static Put split_of(const Held& held, uint64_t last);
+  Keep keep(const Held& held, uint64_t last) const;
+  void kept(Held& held, Instant sent);
   void forget_pages(const Held& held);
   void adopt(Held& held);
   void look_for_need(Held& held);
-  void begin_reserve(Held& held, const Row& ledger, const Rows& pages);
+  void begin_reserve(Held& held, const Row& ledger, const std::vector<Row>& pages);
   uint64_t share_of(const Held& held) const;
   void shorten(Held& held, uint64_t last);
   void share_with_hungry();
@@ -236,8 +250,9 @@ class WorkerMind {
   void give_back_running(Held& held, const std::vector<uint64_t>& tasks);
 
   // worker_start.cc: plans, inputs, starting and ending of tasks.
-  void ask_for(Plan& plan, Request request, Then then);
+  void ask_for(Plan& plan, Request request, Then then, bool hears_all = false);
   Plan& plan_of(const std::string& queue, model::Range& range);
+  bool is_old(const model::Range& range) const;
   void open_again(Plan& plan, uint32_t round);
   void read_job(Plan& plan);
   void plan_ready(Plan& plan);
@@ -264,6 +279,11 @@ class WorkerMind {
   void refuse(Held& held, uint64_t task, const std::string& why);
   PendingOutcome lost_outcome(const Held& held, std::string why) const;
   bool again(Held& held, uint64_t task, const model::Outcome& outcome);
+  static Millis pause_of(const Held& held);
+  bool elsewhere(Held& held, uint64_t task, const model::Outcome& outcome);
+  void ran_here();
+  void could_not_start(const std::string& why);
+  bool resting() const { return now_.at < rests_until_; }
   void end_task(Ending&& ending);
   void release_amounts(const Plan& plan, const Running& running);
   void measure(Plan& plan, const model::Outcome& outcome);
@@ -284,12 +304,13 @@ class WorkerMind {
   void draft_finishes(Draft& draft);
   void send(Draft&& draft);
   void published(Draft& draft, uint64_t version);
-  void collided(Draft&& draft);
+  void collided(Draft&& draft, Millis pause);
   void take_back(Draft& draft);
-  void read_again(const std::string& queue, std::vector<Lease> leases);
-  void recovered();
+  void recovered(uint64_t recovery);
   void read_page(Plan& plan, uint64_t number, std::function<void()> then = {});
   void page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row);
+  void page_is_bad(Plan& plan, uint64_t number, const std::string& why);
+  void forget_stuck();
   void finish_done();
   void close(Held& held);
   bool is_done(const Held& held, uint64_t settles) const;
@@ -304,6 +325,7 @@ class WorkerMind {
   void climb_from(Plan& plan);
   void climbed(Plan& plan, const Climb& climb);
   void climb_again(Plan& plan);
+  void climb_later(Plan& plan, Millis delay);
   void read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, uint64_t>>& which,
                   std::function<void()> then);
   void draft_end(std::vector<Write>& writes, const Plan& plan, const Counts& counts) const;
@@ -312,11 +334,7 @@ class WorkerMind {
   void end_read(Plan& plan, const Row& row);
   void end_plan(Plan& plan);
   void release(Plan& plan);
-  void release_dependants(const std::string& job, uint32_t depth, std::function<void()> then);
-  void release_all(std::vector<std::string> jobs, uint32_t depth, std::function<void()> then);
-  void release_one(const std::string& id, uint32_t depth, std::function<void()> then);
-  void release_waiting(const Stored<model::Job>& job, uint32_t depth, std::function<void()> then);
-  void forget_skipped(const model::Job& job, uint32_t depth, std::function<void()> then);
+  void cascade(uint64_t id);
 
   bool stopping() const { return draining_ || stopping_; }
   // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
@@ -383,10 +401,20 @@ class WorkerMind {
   std::vector<std::pair<Plan*, uint64_t>> dirty_;
   bool publishing_ = false;
   bool publish_planned_ = false;
-  size_t recovering_ = 0;                  // Answers to wait for before publishing again.
+  size_t recovering_ = 0;                  // Answers to wait for before publishing again,
+  uint64_t recovery_ = 0;                  // after the last collision.
+  bool one_page_ = false;                  // In each commit: one of them was refused.
   Instant published_at_ = Instant::min();  // When outcomes were sent last; min(): more must follow.
   std::set<uint64_t> settled_;             // Held ranges that may be complete.
   std::set<uint64_t> to_finish_;           // Those that are.
+
+  uint64_t last_cascade_ = 0;
+  std::map<uint64_t, RunningCascade> cascades_;
+
+  uint32_t faults_ = 0;      // Tasks in a row that could not be started here.
+  std::string trouble_;      // The last reason, once there were too many.
+  Millis rest_ = Millis(0);  // How long the next rest lasts.
+  Instant rests_until_;
 
   uint64_t done_ = 0;
   uint64_t failed_ = 0;

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "base/log.h"
+#include "model/cascade.h"
 #include "model/release.h"
 #include "worker/worker.h"
 
 namespace dunlin {
 namespace {
 
-constexpr size_t kClimbMax = 4096;    // Pages of one commit.
-constexpr uint32_t kDepthMax = 1000;  // Of jobs that come after each other.
+constexpr size_t kClimbMax = 4096;  // Pages of one commit.
 constexpr uint32_t kCollisionDoublings = 6;
 constexpr size_t kEndedMax = 4096;
 
@@ -36,7 +36,7 @@ void WorkerMind::climb(Plan& plan) {
   if (!may_climb(plan)) return;
   plan.climbing = true;
   ++plan.busy;
-  const uint32_t root = root_level(plan.spec.tasks());
+  const uint32_t root = root_level(plan.spec().tasks());
   if (root == 0 && !plan.pages[0].known) {
     return read_page(plan, 0, [this, &plan] { climb_from(plan); });
   }
@@ -81,21 +81,24 @@ void WorkerMind::read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, ui
                             std::function<void()> then) {
   Get get{std::string(kNodes), {}};
   for (const auto& [level, number] : which) {
-    if (get.keys.size() == kBatchMax) break;
+    if (get.keys.size() == kBatchMax) break;  // More than kClimbMax pages have.
     get.keys.push_back(node_key(plan.job, level, number));
   }
-  ask_for(plan, std::move(get), [this, &plan, which, then = std::move(then)](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
+  ++plan.busy;
+  get_rows(std::move(get), [this, &plan, which, then = std::move(then)](std::vector<Row>&& rows) {
+    --plan.busy;
+    for (size_t i = 0; i < rows.size(); ++i) {
       NodeView& view = plan.nodes[which[i]];
-      view.version = rows->rows[i].version;
+      view.version = rows[i].version;
       view.node.Clear();
-      if (!view.node.ParseFromString(rows->rows[i].value)) {
-        failure_ = Error{Code::corrupt, fmt::format("a node of job {} is no node", plan.job)};
-        return;
-      }
+      if (view.node.ParseFromString(rows[i].value)) continue;
+      log::error("node {} is no node: job {} cannot end before it is repaired", rows[i].key,
+                 plan.job);
+      plan.nodes.clear();
+      return climb_later(plan, kBadRowWait);
     }
     then();
+    tidy(plan);
   });
 }
 
@@ -104,7 +107,7 @@ void WorkerMind::read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, ui
 Climb WorkerMind::climb_of(Plan& plan) {
   Climb climb;
   climb.round = plan.round;
-  const uint64_t tasks = plan.spec.tasks();
+  const uint64_t tasks = plan.spec().tasks();
   const uint32_t root = root_level(tasks);
   const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
     const auto [place, fresh] = climb.nodes.try_emplace({level, number});
@@ -148,8 +151,10 @@ Climb WorkerMind::climb_of(Plan& plan) {
 }
 
 void WorkerMind::climb_from(Plan& plan) {
-  const uint32_t root = root_level(plan.spec.tasks());
-  if (root == 0 && !plan.pages[0].known) return climb_again(plan);
+  const uint32_t root = root_level(plan.spec().tasks());
+  if (root == 0 && !plan.pages[0].known) {
+    return plan.pages[0].bad ? climb_later(plan, kBadRowWait) : climb_again(plan);
+  }
   Climb climb = climb_of(plan);
   std::vector<Write> writes;
   const auto put = [&](const std::pair<uint32_t, uint64_t>& place) {
@@ -196,16 +201,18 @@ void WorkerMind::climbed(Plan& plan, const Climb& climb) {
 // Somebody else changed a node or the page, or the end is there already.
 void WorkerMind::climb_again(Plan& plan) {
   plan.nodes.clear();
-  if (root_level(plan.spec.tasks()) == 0) plan.pages[0].known = false;
+  if (root_level(plan.spec().tasks()) == 0) plan.pages[0].known = false;
   const uint64_t most = 2ULL << std::min(plan.collisions++, kCollisionDoublings);
   const Millis delay(random_.below(most));
-  read_end(plan, [this, &plan, delay] {
-    later(delay, [this, &plan] {
-      plan.climbing = false;
-      climb(plan);
-      --plan.busy;  // Of this round; climb() has counted its own.
-      tidy(plan);
-    });
+  read_end(plan, [this, &plan, delay] { climb_later(plan, delay); });
+}
+
+void WorkerMind::climb_later(Plan& plan, Millis delay) {
+  later(delay, [this, &plan] {
+    plan.climbing = false;
+    climb(plan);
+    --plan.busy;  // Of this round; climb() has counted its own.
+    tidy(plan);
   });
 }
 
@@ -269,9 +276,12 @@ void WorkerMind::end_plan(Plan& plan) {
 void WorkerMind::release(Plan& plan) {
   if (std::exchange(plan.releasing, true)) return;
   ++plan.busy;
-  const auto done = [this, &plan, round = plan.round](Answer&&) {
+  const auto done = [this, &plan, round = plan.round](Answer&& answer) {
     plan.releasing = false;
-    plan.released = plan.round == round;
+    // The row of the end has another version: the job was opened again, or whoever submitted
+    // another job after it has compared it. Then the mark is still there.
+    const bool conflict = std::holds_alternative<Error>(answer);
+    plan.released = plan.round == round && !conflict;
     --plan.busy;
     for (const auto& [id, held] : held_) {
       if (held.plan == &plan) settled_.insert(id);
@@ -281,81 +291,31 @@ void WorkerMind::release(Plan& plan) {
   };
   ask(Get{std::string(kEnds), {plan.job}}, [this, &plan, done](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr || rows->rows.at(0).version == 0) return done({});
-    release_dependants(plan.job, 0,
-                       [this, done, end = rows->rows[0]] { commit(released_writes(end), done); });
+    if (rows == nullptr || rows->rows.at(0).version == 0) return done(Done{});
+    const uint64_t id = ++last_cascade_;
+    cascades_.emplace(id,
+                      RunningCascade{Cascade::after(plan.job), [this, done, end = rows->rows[0]] {
+                                       commit(released_writes(end), done);
+                                     }});
+    cascade(id);
   });
 }
 
-void WorkerMind::release_dependants(const std::string& job, uint32_t depth,
-                                    std::function<void()> then) {
-  ask(Scan{std::string(kAfter), after_key(job, ""), after_key(job, ""), kBatchMax},
-      [this, job, depth, then = std::move(then)](Answer&& answer) {
-        const auto* rows = std::get_if<Rows>(&answer);
-        if (rows == nullptr || rows->rows.empty() || depth > kDepthMax) return then();
-        std::vector<std::string> jobs;
-        for (const Row& row : rows->rows) jobs.push_back(row.key.substr(job.size() + 1));
-        release_all(std::move(jobs), depth, then);
-      });
-}
-
-void WorkerMind::release_all(std::vector<std::string> jobs, uint32_t depth,
-                             std::function<void()> then) {
-  if (jobs.empty()) return then();
-  const std::string job = std::move(jobs.back());
-  jobs.pop_back();
-  release_one(job, depth, [this, jobs = std::move(jobs), depth, then = std::move(then)]() mutable {
-    release_all(std::move(jobs), depth, std::move(then));
-  });
-}
-
-// Starts a job that waited, if this was the last that it waited for; skips it if one of them did
-// not go well. The same decision as release_if_ready() of model/release.h makes, without blocking.
-void WorkerMind::release_one(const std::string& id, uint32_t depth, std::function<void()> then) {
-  ask(Get{std::string(kJobs), {id}}, [this, id, depth, then = std::move(then)](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr || rows->rows.at(0).version == 0) return then();
-    auto job = parse_row<model::Job>(kJobs, rows->rows[0]);
-    if (!job.ok()) return then();
-    ask(Get{std::string(kWaits), {id}},
-        [this, depth, then, job = std::move(job).value()](Answer&& waits) {
-          const auto* wait = std::get_if<Rows>(&waits);
-          if (wait == nullptr || wait->rows.at(0).version == 0) return then();
-          release_waiting(job, depth, then);
-        });
-  });
-}
-
-void WorkerMind::release_waiting(const Stored<model::Job>& job, uint32_t depth,
-                                 std::function<void()> then) {
-  const std::string& id = job.record.id();
-  const auto& after = job.record.spec().after();
-  Get get{std::string(kEnds), {after.begin(), after.end()}};
-  get.keys.push_back(id);
-  ask(std::move(get), [this, id, job, depth, then = std::move(then)](Answer&& answer) {
-    auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr ||
-        rows->rows.size() != 1U + static_cast<size_t>(job.record.spec().after_size())) {
-      return then();
-    }
-    const bool ended = rows->rows.back().version != 0;
-    rows->rows.pop_back();
-    if (ended) return forget_skipped(job.record, depth, then);
-    const auto decision = decide_release(job.record.spec(), rows->rows);
-    if (!decision.ok() || decision.value().what == Release::wait) return then();
-    const bool go = decision.value().what == Release::go;
-    commit(go ? go_writes(job, now_.wall_us) : skip_writes(job, decision.value().why, now_.wall_us),
-           [this, id, job, go, depth, then](Answer&& committed) {
-             if (std::get_if<Committed>(&committed) == nullptr) return release_one(id, depth, then);
-             go ? then() : forget_skipped(job.record, depth, then);
-           });
-  });
-}
-
-// What comes after a job that never starts is looked at before its rows are forgotten.
-void WorkerMind::forget_skipped(const model::Job& job, uint32_t depth, std::function<void()> then) {
-  release_dependants(job.id(), depth + 1, [this, job, then = std::move(then)] {
-    commit(skipped_writes(job), [then](Answer&&) { then(); });
+void WorkerMind::cascade(uint64_t id) {
+  Cascade& now = cascades_.at(id).cascade;
+  if (now.done()) {
+    const std::function<void()> then = std::move(cascades_.at(id).then);
+    cascades_.erase(id);
+    return then();
+  }
+  Request request = now.next(now_.wall_us);
+  if (auto* commit = std::get_if<Commit>(&request)) commit->nonce = random_.next() | 1U;
+  ask(std::move(request), [this, id](Answer&& answer) {
+    const Result<void> taken = cascades_.at(id).cascade.take(std::move(answer));
+    if (taken.ok()) return cascade(id);
+    // The mark stays, so whoever gets the message again begins again; and so do we.
+    log::error("cannot look after the jobs that come after another: {}", taken.error().what);
+    later(kBadRowWait, [this, id] { cascade(id); });
   });
 }
 

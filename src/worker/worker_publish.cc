@@ -20,13 +20,18 @@ constexpr size_t kDraftPagesMax = 128;
 constexpr size_t kReplyRows = 2;
 constexpr size_t kEndRows = 2;
 constexpr size_t kPageRows = 1 + kReplyRows + kEndRows;
-constexpr size_t kMoveRows = 3;                      // With a fence.
-constexpr size_t kFinishRows = 3;                    // With the row of a split.
+constexpr size_t kMoveRows = 3;  // With the message that it moves from.
+constexpr size_t kFinishRows = 2;
 constexpr size_t kFinishesAlways = 4;                // There is room for so many.
 constexpr size_t kReplyBytesMax = kValueMax - 1024;  // Of one page,
 constexpr size_t kRepliesBytesMax = kValueMax / 2;   // and of several.
 constexpr size_t kPartBytes = 32;           // Of a part of a reply, beside the outcomes, at most.
 constexpr Millis kClaimEvery = Millis(20);  // Tasks wait for those.
+constexpr Millis kRecoverMax = std::chrono::seconds(5);
+constexpr Millis kRefusedPause = std::chrono::seconds(1);
+// In a page that is larger, outputs get rows of their own: what is left of 256 outcomes then, their
+// reasons and claims, has room in the other half.
+constexpr size_t kPageFullBytes = kValueMax / 2;
 
 uint32_t worker_number(model::Page& page, const std::string& id) {
   for (int i = page.workers_size() - 1; i >= 0; --i) {
@@ -44,9 +49,63 @@ bool has(const google::protobuf::RepeatedPtrField<model::Claim>& claims, uint32_
   });
 }
 
+void move_to_rows(PendingOutcome& pending) {
+  for (const auto& [output, row] : {std::pair(pending.outcome.mutable_out(), &pending.out),
+                                    {pending.outcome.mutable_err(), &pending.err}}) {
+    if (output->where() != model::Output::HERE || output->bytes().empty()) continue;
+    output->set_where(model::Output::ROW);
+    output->set_size(output->bytes().size());
+    row->swap(*output->mutable_bytes());
+  }
+}
+
 bool is_sound(const model::Page& page) {
   const auto inside = [](const auto& one) { return one.offset() < kPageTasks; };
   return std::ranges::all_of(page.outcomes(), inside) && std::ranges::all_of(page.claims(), inside);
+}
+
+auto find_claim(model::Page& page, uint32_t offset) {
+  return std::ranges::find(*page.mutable_claims(), offset, &model::Claim::offset);
+}
+
+// A task has one claim at most: of its last attempt, with the number of those before. So a page
+// does not grow with what its tasks go through.
+void add_claim(model::Page& page, uint32_t offset, uint32_t attempt, const std::string& worker) {
+  const auto found = find_claim(page, offset);
+  model::Claim& claim = found == page.mutable_claims()->end() ? *page.add_claims() : *found;
+  if (claim.attempt() > 0) claim.set_earlier(claim.earlier() + 1);
+  claim.set_offset(offset);
+  claim.set_attempt(attempt);
+  claim.set_worker(worker);
+}
+
+// Of one attempt, or all of them.
+void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> attempt) {
+  auto& claims = *page.mutable_claims();
+  const auto claim = find_claim(page, offset);
+  if (claim == claims.end() || (attempt && claim->attempt() != *attempt)) return;
+  if (attempt && claim->earlier() > 0) {
+    claim->set_attempt(0);
+    claim->clear_worker();
+    return;
+  }
+  claims.erase(claim);
+}
+
+// Only those that outcomes refer to: a page is written by any number of workers in its time.
+void forget_workers(model::Page& page) {
+  std::vector<uint32_t> numbers(static_cast<size_t>(page.workers_size()), UINT32_MAX);
+  google::protobuf::RepeatedPtrField<std::string> used;
+  for (model::Outcome& outcome : *page.mutable_outcomes()) {
+    if (outcome.worker() >= numbers.size()) continue;
+    uint32_t& number = numbers[outcome.worker()];
+    if (number == UINT32_MAX) {
+      number = static_cast<uint32_t>(used.size());
+      *used.Add() = page.workers(static_cast<int>(outcome.worker()));
+    }
+    outcome.set_worker(number);
+  }
+  page.mutable_workers()->Swap(&used);
 }
 
 }  // namespace
@@ -84,7 +143,8 @@ void WorkerMind::publish() {
   std::vector<std::pair<Plan*, uint64_t>> left;
   for (const auto& [plan, number] : dirty_) {
     PageView& view = plan->pages[number];
-    const bool room = has_room(draft, kPageRows) && draft.pages.size() < kDraftPagesMax;
+    const size_t pages_max = one_page_ ? 1 : kDraftPagesMax;
+    const bool room = has_room(draft, kPageRows) && draft.pages.size() < pages_max;
     full |= !room;
     if (!room || view.asked) {  // It is being read.
       left.emplace_back(plan, number);
@@ -93,6 +153,7 @@ void WorkerMind::publish() {
     draft_page(draft, *plan, number, view);
     view.dirty = false;
     --plan->busy;
+    tidy(*plan);
     if (view.has_news()) {
       full = true;
       view.dirty = true;
@@ -116,7 +177,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   draft_claims(draft, view, written.page);
   draft_outcomes(draft, plan, view, written.page, news);
   written.page.set_committed_us(now_.wall_us);
-  written.full = is_full(written.page, number, plan.spec.tasks());
+  written.full = is_full(written.page, number, plan.spec().tasks());
   Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
           view.version};
   draft.bytes += put.value.size();
@@ -125,7 +186,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   const size_t replies = draft.replies.size();
   draft_reply(draft, plan, number, written.page, std::move(news));
   if (draft.replies.size() == replies) draft.rows -= kReplyRows;
-  if (!written.full || root_level(plan.spec.tasks()) > 0) draft.rows -= kEndRows;
+  if (!written.full || root_level(plan.spec().tasks()) > 0) draft.rows -= kEndRows;
   draft.pages.push_back(std::move(written));
 }
 
@@ -146,32 +207,34 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
     if (!view.has_outcome(offset) && ours) {
       set_bit(*page.mutable_moved(), offset);
       const bool afresh = move.range.lost() == 0;
-      auto& claims = *page.mutable_claims();
-      const auto gone =
-          std::remove_if(claims.begin(), claims.end(), [&](const model::Claim& claim) {
-            return claim.offset() == offset && (afresh || claim.attempt() == held.attempt);
-          });
-      claims.erase(gone, claims.end());
+      forget_claims(page, offset, afresh ? std::nullopt : std::optional(held.attempt));
       // Whoever takes over also takes the iterations of those before it.
-      if (held.plan->spec.has_iterations()) shut(page, offset, move.range.attempt() - 1);
+      if (held.plan->spec().has_iterations()) shut(page, offset, move.range.attempt() - 1);
       std::string body = move.range.SerializeAsString();
       draft.bytes += body.size();
       draft.rows += kMoveRows;
       draft.writes.emplace_back(Push{held.queue, {{range_id(move.range), std::move(body)}}});
-      // If somebody else holds the message by now, we conflict. Who gets the message of a single
-      // task again must find nothing in it.
+      // Whoever gets the message of a single task again must find nothing in it.
       const uint64_t last = held.range.alone() ? held.first : held.last;
-      draft.fences.try_emplace(held.id, split_of(held, last));
+      draft.keeps.try_emplace(held.id, keep(held, last));
     }
     draft.moves.push_back(std::move(move));
   }
 }
 
 void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
+  std::vector<PendingClaim> granted;
   for (PendingClaim& pending : std::exchange(view.claims, {})) {
     Held& held = held_.at(pending.held);
     const uint32_t offset = offset_of(pending.task);
-    const bool only_once = held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+    // It was made before, its answer was lost, and others have written the page since.
+    const auto own = find_claim(page, offset);
+    if (own != page.mutable_claims()->end() && own->attempt() == held.attempt &&
+        own->worker() == options_.id && !view.has_outcome(offset)) {
+      granted.push_back(std::move(pending));
+      continue;
+    }
+    const bool only_once = held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
     if (view.has_outcome(offset) || (only_once && view.claims_of(offset) > 0)) {
       // Somebody else was first. If there is an outcome already, this one is dropped.
       --claiming_;
@@ -179,19 +242,19 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
              lost_outcome(held, "its worker was lost, and it may start only once"));
       continue;
     }
-    model::Claim& claim = *page.add_claims();
-    claim.set_offset(offset);
-    claim.set_attempt(held.attempt);
-    claim.set_worker(options_.id);
+    add_claim(page, offset, held.attempt, options_.id);
     draft.claims.push_back(std::move(pending));
   }
+  for (PendingClaim& pending : granted) claimed(std::move(pending));
 }
 
 void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
                                 model::Page& news) {
   std::bitset<kPageTasks> have;
   for (const model::Outcome& outcome : page.outcomes()) have.set(outcome.offset());
-  const uint32_t worker = worker_number(page, options_.id);
+  forget_workers(page);
+  std::optional<uint32_t> worker;
+  size_t page_bytes = page.ByteSizeLong();
   size_t taken = 0;
   for (PendingOutcome& pending : view.outcomes) {
     if (!has_room(draft, 2)) break;
@@ -199,7 +262,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
     const uint32_t offset = pending.outcome.offset();
     // Else it is a duplicate, or its iterations are with a later attempt, and it is dropped.
     const uint32_t attempt = pending.outcome.attempt();
-    const bool iterates = plan.spec.has_iterations();
+    const bool iterates = plan.spec().has_iterations();
     pending.is_new = !have.test(offset) && !(iterates && has(page.claims(), offset, attempt + 1));
     const bool is_shut = pending.is_new && iterates && has(page.shut(), offset, attempt);
     // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
@@ -213,10 +276,13 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
     ++draft.settles[pending.held];
     if (pending.is_new) {
       have.set(offset);
+      if (!worker) worker = worker_number(page, options_.id);
+      if (page_bytes > kPageFullBytes) move_to_rows(pending);
       model::Outcome& outcome = *page.add_outcomes();
       outcome = pending.outcome;
-      outcome.set_worker(worker);
-      if (!plan.spec.reply().empty()) *news.add_outcomes() = outcome;
+      outcome.set_worker(*worker);
+      page_bytes += outcome.ByteSizeLong();
+      if (!plan.spec().reply().empty()) *news.add_outcomes() = outcome;
       draft.bytes += 64 + pending.out.size() + pending.err.size();
       for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
         if (bytes->empty()) continue;
@@ -268,13 +334,13 @@ void WorkerMind::draft_finishes(Draft& draft) {
   for (const Draft::Reply& reply : draft.replies) {
     std::string id = fmt::format("{}.{:x}", reply.plan->job, random_.next());
     draft.writes.emplace_back(
-        Push{reply.plan->spec.reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
+        Push{reply.plan->spec().reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
   }
   absl::flat_hash_set<const Plan*> wait;
   for (Draft::Written& written : draft.pages) {
     Plan& plan = *written.plan;
     if (!written.full) continue;
-    if (root_level(plan.spec.tasks()) > 0 || plan.marked) {
+    if (root_level(plan.spec().tasks()) > 0 || plan.marked) {
       wait.insert(&plan);
       continue;
     }
@@ -286,15 +352,8 @@ void WorkerMind::draft_finishes(Draft& draft) {
   const auto finish = [&](Held& held) {
     held.finishing = true;
     draft.finished.push_back(held.id);
+    draft.keeps.erase(held.id);
     leases[held.queue].push_back(held.lease);
-    // A finish does not tell whether somebody else has finished the message long ago, so what moves
-    // on needs its fence: the split's row is as we left it. If others held the message before us it
-    // stays there, for a split or a move of theirs that is still on its way.
-    if (held.again > 0) return;
-    const bool fenced = draft.fences.erase(held.id) > 0;
-    if (fenced || held.split_version != 0) {
-      draft.writes.emplace_back(Erase{std::string(kSplits), held.lease.id, held.split_version});
-    }
   };
   // What finds no room here is finished later.
   size_t room = (std::min(options_.commit_rows, kDraftRowsMax) - draft.rows) / kFinishRows;
@@ -315,24 +374,41 @@ void WorkerMind::draft_finishes(Draft& draft) {
     --room;
     finish(*held);
   }
-  for (auto& [id, fence] : draft.fences) {
+  for (auto& [id, keep] : draft.keeps) {
     held_.at(id).splitting = true;
-    draft.writes.emplace_back(fence);
+    draft.writes.emplace_back(keep);
   }
-  for (auto& [queue, list] : leases) draft.writes.emplace_back(Finish{queue, std::move(list)});
+  // Strict, because tasks may move on with it: if the message is gone, so is our right to do that.
+  for (auto& [queue, list] : leases) {
+    draft.writes.emplace_back(Finish{queue, std::move(list), true});
+  }
 }
 
 void WorkerMind::send(Draft&& draft) {
   publishing_ = true;
+  draft.sent = now_.at;
   std::vector<Write> writes = std::move(draft.writes);
-  commit(std::move(writes), [this, draft = std::move(draft)](Answer&& answer) mutable {
-    if (const auto* done = std::get_if<Committed>(&answer)) {
-      publishing_ = false;
-      published(draft, done->version);
-    } else {
-      collided(std::move(draft));
-    }
-  });
+  commit(
+      std::move(writes),
+      [this, draft = std::move(draft)](Answer&& answer) mutable {
+        if (const auto* done = std::get_if<Committed>(&answer)) {
+          publishing_ = false;
+          one_page_ = one_page_ && !dirty_.empty();
+          return published(draft, done->version);
+        }
+        const auto* error = std::get_if<Error>(&answer);
+        const bool refused = error != nullptr && error->code != Code::conflict;
+        // It is one of its pages: which one is found by trying each alone.
+        if (refused && draft.pages.size() == 1) {
+          page_is_bad(*draft.pages[0].plan, draft.pages[0].number, error->what);
+        }
+        if (refused) {
+          log::error("the store refuses {} pages: {}", draft.pages.size(), error->what);
+          one_page_ = true;
+        }
+        collided(std::move(draft), refused ? kRefusedPause : Millis(0));
+      },
+      true);
 }
 
 void WorkerMind::published(Draft& draft, uint64_t version) {
@@ -340,7 +416,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     Plan& plan = *written.plan;
     --plan.busy;
     if (written.round != plan.round) continue;  // It was opened again since, and the page changed.
-    if (written.full && (root_level(plan.spec.tasks()) > 0 || plan.marked)) {
+    if (written.full && (root_level(plan.spec().tasks()) > 0 || plan.marked)) {
       plan.full.emplace(written.number, counts_of(written.page));
     }
     PageView& view = plan.pages[written.number];
@@ -372,12 +448,8 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     ++held->settled;
     settled_.insert(held->id);
   }
-  for (const auto& [id, fence] : draft.fences) {
-    Held* held = find(id);
-    if (held == nullptr) continue;
-    held->split_version = version;
-    held->splitting = false;
-    settled_.insert(id);
+  for (const auto& [id, keep] : draft.keeps) {
+    if (Held* held = find(id)) kept(*held, draft.sent);
   }
   for (const uint64_t id : draft.finished) forget(id);
   for (PendingClaim& claim : draft.claims) claimed(std::move(claim));
@@ -385,7 +457,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     const PageView& view = written.plan->pages[written.number];
     const bool idle = !view.has_news() && !view.dirty && !view.asked;
     // The only page of a job is still needed to prove its end.
-    const bool needed = root_level(written.plan->spec.tasks()) == 0 && written.plan->marked;
+    const bool needed = root_level(written.plan->spec().tasks()) == 0 && written.plan->marked;
     if (written.full && idle && !needed) written.plan->pages.erase(written.number);
     climb(*written.plan);
     tidy(*written.plan);
@@ -394,10 +466,20 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
 
 // Somebody else wrote one of the rows, or one of the leases ended. Everything is read again, then
 // what is still ours is tried again.
-void WorkerMind::collided(Draft&& draft) {
+void WorkerMind::collided(Draft&& draft, Millis pause) {
   recovering_ = 1;
+  const uint64_t recovery = ++recovery_;
+  // Whatever is not answered by then must not keep the rest waiting.
+  later(kRecoverMax, [this, recovery] {
+    if (recovery == recovery_ && recovering_ > 0) recovering_ = 1;
+    recovered(recovery);
+  });
+  if (pause > Millis(0)) {
+    ++recovering_;
+    later(pause, [this, recovery] { recovered(recovery); });
+  }
   std::map<std::string, std::vector<Lease>> leases;
-  for (const auto& [id, fence] : draft.fences) {
+  for (const auto& [id, keep] : draft.keeps) {
     Held* held = find(id);
     if (held == nullptr) continue;
     held->splitting = false;
@@ -409,20 +491,23 @@ void WorkerMind::collided(Draft&& draft) {
     if (held == nullptr) continue;
     held->finishing = false;
     settled_.insert(id);
-    if (!draft.fences.contains(id)) leases[held->queue].push_back(held->lease);
+    leases[held->queue].push_back(held->lease);
   }
   take_back(draft);
   for (const Draft::Written& written : draft.pages) {
     --written.plan->busy;
-    written.plan->pages[written.number].known = false;
-    ++recovering_;
-    read_page(*written.plan, written.number, [this] { recovered(); });
+    PageView& view = written.plan->pages[written.number];
+    view.known = false;
+    if (!view.bad) read_page(*written.plan, written.number);
     if (!written.ends) continue;
     ++recovering_;
-    read_end(*written.plan, [this] { recovered(); });
+    read_end(*written.plan, [this, recovery] { recovered(recovery); });
   }
-  for (auto& [queue, list] : leases) read_again(queue, std::move(list));
-  recovered();
+  for (auto& [queue, list] : leases) {
+    ++recovering_;
+    renew_leases(queue, std::move(list), [this, recovery] { recovered(recovery); });
+  }
+  recovered(recovery);
 }
 
 // What was on its way waits again, unless its job has ended or was opened again meanwhile.
@@ -453,23 +538,8 @@ void WorkerMind::take_back(Draft& draft) {
   }
 }
 
-// Whether the leases are still ours; and where the ranges end: a former holder that was late may
-// have changed that. What it wrote is void, but its row has another version.
-void WorkerMind::read_again(const std::string& queue, std::vector<Lease> leases) {
-  Get get{std::string(kSplits), {}};
-  for (const Lease& lease : leases) get.keys.push_back(lease.id);
-  recovering_ += 2;
-  ask(std::move(get), [this, leases](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    for (size_t i = 0; rows != nullptr && i < rows->rows.size(); ++i) {
-      if (Held* held = find(leases[i])) held->split_version = rows->rows[i].version;
-    }
-    recovered();
-  });
-  renew_leases(queue, std::move(leases), [this] { recovered(); });
-}
-
-void WorkerMind::recovered() {
+void WorkerMind::recovered(uint64_t recovery) {
+  if (recovery != recovery_ || recovering_ == 0) return;
   if (--recovering_ == 0) publishing_ = false;
 }
 
@@ -477,33 +547,73 @@ void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> th
   PageView& view = plan.pages[number];
   if (view.asked && !then) return;
   view.asked = true;
-  ask_for(plan, Get{std::string(kPages), {page_key(plan.job, number)}},
-          [this, &plan, number, era = view.era, then = std::move(then)](Answer&& answer) {
-            auto* rows = std::get_if<Rows>(&answer);
-            if (rows != nullptr && !rows->rows.empty()) {
-              page_read(plan, number, era, std::move(rows->rows[0]));
-            }
-            if (then) then();
-          });
+  ask_for(
+      plan, Get{std::string(kPages), {page_key(plan.job, number)}},
+      [this, &plan, number, era = view.era, then = std::move(then)](Answer&& answer) {
+        auto* rows = std::get_if<Rows>(&answer);
+        const auto* error = std::get_if<Error>(&answer);
+        if (rows != nullptr && !rows->rows.empty()) {
+          page_read(plan, number, era, std::move(rows->rows[0]));
+        } else {
+          page_is_bad(plan, number, error == nullptr ? "it is not given" : error->what);
+        }
+        if (then) then();
+      },
+      true);
+}
+
+// Its tasks wait, and those of other pages and jobs go on.
+void WorkerMind::page_is_bad(Plan& plan, uint64_t number, const std::string& why) {
+  PageView& view = plan.pages[number];
+  view.asked = true;  // Nothing is written to it, and none of its tasks is started.
+  if (!std::exchange(view.bad, true)) {
+    log::error("page {} of job {} cannot be used, its tasks wait until it is repaired: {}", number,
+               plan.job, why);
+  }
+  ++plan.busy;
+  later(kBadRowWait, [this, &plan, number] {
+    --plan.busy;
+    plan.pages[number].asked = false;
+    if (plan.held > 0) read_page(plan, number);
+    tidy(plan);
+  });
+}
+
+// A worker that leaves does not wait for damaged rows: its leases end.
+void WorkerMind::forget_stuck() {
+  std::set<uint64_t> stuck;
+  for (const auto& [job, plan] : plans_) {
+    for (const auto& [number, view] : plan->pages) {
+      if (!view.bad) continue;
+      for (const auto& one : view.outcomes) stuck.insert(one.held);
+      for (const auto& one : view.moves) stuck.insert(one.held);
+      for (const auto& one : view.claims) stuck.insert(one.held);
+    }
+  }
+  for (const uint64_t id : stuck) forget(id);
 }
 
 void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row) {
   PageView& view = plan.pages[number];
   view.asked = false;
-  view.known = era == view.era;
+  // What was read may be older than what we hold by now: then it says nothing, least of all that
+  // the page is full.
+  if (era != view.era) return;
+  view.known = true;
   view.version = row.version;
   view.page.Clear();
   if (row.version != 0 && !(view.page.ParseFromString(row.value) && is_sound(view.page))) {
-    failure_ =
-        Error{Code::corrupt, fmt::format("page {} of job {} is not a page", number, plan.job)};
-    return;
+    view.known = false;
+    view.page.Clear();
+    return page_is_bad(plan, number, "its bytes are no page");
   }
+  view.bad = false;
   if (view.page.round() > plan.round) {
     open_again(plan, view.page.round());
     view.known = true;
   }
   // Whoever made it full may have died before it told the tree.
-  if (!plan.ready || !is_full(view.page, number, plan.spec.tasks())) return;
+  if (!plan.ready || !is_full(view.page, number, plan.spec().tasks())) return;
   bool ours = false;
   for (auto& [id, held] : held_) {
     const bool inside = held.plan == &plan && held.seen && page_of(held.first) <= number &&
@@ -534,14 +644,12 @@ void WorkerMind::finish_done() {
 
 // Its job has ended: whatever it still held is dropped.
 void WorkerMind::close(Held& held) {
-  if (held.finishing || held.splitting || held.reading || owes_release(*held.plan)) return;
+  if (held.finishing || held.splitting || owes_release(*held.plan)) return;
   to_finish_.insert(held.id);
 }
 
-// Forgets what is not needed any more, when nobody looks at it: slots read the spec of a task until
-// it is dropped.
+// Forgets what is not needed any more.
 void WorkerMind::sweep() {
-  if (!effects_.drop.empty()) return;
   for (const std::string& job : std::exchange(untidy_, {})) {
     const auto found = plans_.find(job);
     if (found == plans_.end()) continue;

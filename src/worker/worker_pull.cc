@@ -19,7 +19,6 @@ constexpr Millis kScanBusy = std::chrono::seconds(5);
 constexpr Millis kShareEvery = Millis(250);
 constexpr int kCountPart = 10;  // Of the time, at most, is spent on counting a queue.
 constexpr Millis kPullWait = std::chrono::seconds(10);
-constexpr Millis kDoubtWait = Millis(50);
 constexpr Millis kReserveEvery = Millis(250);
 constexpr size_t kWaitingMax = 32;         // Pulls that wait, each at another route.
 constexpr size_t kHeldMax = 4096;          // Ranges.
@@ -31,15 +30,6 @@ constexpr uint64_t kLeastPart = 4;     // Of that is the least to take from a ra
 constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
 constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back,
 constexpr double kHungryAheads = 2;    // or than this, if it is more.
-
-// Where the range ends now, and how often it had been handed out before its holder got it.
-std::pair<std::optional<uint64_t>, uint64_t> read_split_row(const std::string& value) {
-  const size_t space = value.find(' ');
-  const auto last = parse_number("the end of a range", value.substr(0, space));
-  if (!last.ok() || space == std::string::npos) return {};
-  const auto again = parse_number("a delivery", value.substr(space + 1));
-  return {last.value(), again.ok() ? again.value() : 0};
-}
 
 }  // namespace
 
@@ -53,6 +43,7 @@ double WorkerMind::hungry_us() const { return std::max(kHungryUs, kHungryAheads 
 // How many tasks are worth holding: those that run, and so many more that no slot ever waits for
 // the store. Long tasks are taken one by one.
 uint64_t WorkerMind::target() const {
+  if (!trouble_.empty()) return 1;
   if (mean_us_ == 0) return uint64_t{slots_} * 4;
   if (mean_us_ > kLongUs) return slots_;
   const double ahead = std::ceil(ahead_us() / std::max(mean_us_, 1.0));
@@ -114,7 +105,7 @@ Millis WorkerMind::patience() const { return std::min(kPullWait, options_.hold /
 // With one route a pull waits there. With several, each is asked in turn, by priority; only when
 // none has anything do pulls wait, at all of them.
 void WorkerMind::pull() {
-  if (stopping() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
+  if (stopping() || resting() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
   const uint64_t have = running_.size() + unstarted_;
   const uint64_t want = target();
   if (have >= slots_ && have > want / 2) return;
@@ -196,6 +187,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.valid_until = valid_until;
   by_lease_[{held.lease.id, held.lease.token}] = id;
   held.received_us = now_.wall_us;
+  held.received_at = now_.at;
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
       range.last() > kTasksMax || !is_name(range.job())) {
@@ -205,6 +197,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
     settled_.insert(id);
     return id;
   }
+  held.old = is_old(range);
   held.plan = &plan_of(queue, range);
   ++held.plan->held;
   const uint32_t again = delivery.attempt - 1;
@@ -213,59 +206,31 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.lost = range.lost() + again;
   held.seen = range.seen() || again > 0;
   held.isolate = again > 0 && range.last() - range.first() > 1 &&
-                 held.plan->spec.delivery() != model::DELIVERY_AT_MOST_ONCE;
+                 held.plan->spec().delivery() != model::DELIVERY_AT_MOST_ONCE;
   held.first = held.next = range.first();
   held.last = range.last();
-  if (again > 0) {
-    read_split(id);
-  } else {
-    adopt(held);
+  // The last holder may have given a part of it away.
+  model::Note note;
+  if (note.ParseFromString(delivery.note) && note.has_last()) {
+    held.last = std::clamp(note.last(), held.first, held.last);
   }
+  adopt(held);
   return id;
 }
 
-// Who gets a message again must know how much of it the last holder gave away.
-void WorkerMind::read_split(uint64_t id) {
-  Held& held = held_.at(id);
-  held.reading = true;
-  ask(Get{std::string(kSplits), {held.lease.id}}, [this, id](Answer&& answer) {
-    Held* range = find(id);
-    const auto* rows = std::get_if<Rows>(&answer);
-    if (range == nullptr || rows == nullptr || rows->rows.empty()) return;
-    if (in_doubt(*range)) {  // We slept. If it is not ours any more, the row may be gone, too.
-      return later(kDoubtWait, [this, id] {
-        if (find(id) != nullptr) read_split(id);
-      });
-    }
-    range->split_version = rows->rows[0].version;
-    if (range->split_version != 0) {
-      const auto [last, again] = read_split_row(rows->rows[0].value);
-      if (again > range->again) return forget(id);  // It is we who are late.
-      if (last) range->last = std::clamp(*last, range->first, range->last);
-    }
-    fence(*range);
-  });
+// Stands in every commit that gives tasks of a held range away: it conflicts if the lease is not
+// ours any more, and so does a copy of the commit, however late it comes.
+Keep WorkerMind::keep(const Held& held, uint64_t last) const {
+  model::Note note;
+  note.set_last(last);
+  return {held.queue, held.lease, held.step, note.SerializeAsString(), options_.hold};
 }
 
-Put WorkerMind::split_of(const Held& held, uint64_t last) {
-  return {std::string(kSplits), held.lease.id, fmt::format("{} {}", last, held.again),
-          held.split_version};
-}
-
-// A holder that is late must not give away tasks that are somebody else's now: from here on its
-// split conflicts with ours.
-void WorkerMind::fence(Held& held) {
-  std::vector<Write> writes;
-  writes.emplace_back(split_of(held, held.last));
-  commit(std::move(writes), [this, id = held.id](Answer&& answer) {
-    Held* range = find(id);
-    if (range == nullptr) return;
-    const auto* done = std::get_if<Committed>(&answer);
-    if (done == nullptr) return read_split(id);
-    range->split_version = done->version;
-    range->reading = false;
-    adopt(*range);
-  });
+void WorkerMind::kept(Held& held, Instant sent) {
+  ++held.step;
+  held.splitting = false;
+  held.valid_until = std::max(held.valid_until, sent + options_.hold);
+  settled_.insert(held.id);
 }
 
 // What we knew of the pages of a range may be older than the range.
@@ -285,10 +250,12 @@ void WorkerMind::adopt(Held& held) {
     settled_.insert(held.id);
     return;
   }
-  const int64_t rest_ms = held.range.not_before_ms() - now_.wall_us / 1000;
-  if (rest_ms > 0) {
+  // By the clock of whoever moved it, which may be off: so it is never longer than was meant.
+  const Millis rest = std::min(Millis(held.range.not_before_ms() - now_.wall_us / 1000),
+                               held.received_at + pause_of(held) - now_.at);
+  if (rest > Millis(0)) {
     held.resting = true;
-    later(Millis(std::min<int64_t>(rest_ms, 1000)), [this, id = held.id] {
+    later(std::min(rest, Millis(1000)), [this, id = held.id] {
       Held* range = find(id);
       if (range != nullptr && range->resting) adopt(*range);
     });
@@ -323,27 +290,26 @@ void WorkerMind::look_for_need(Held& held) {
     for (uint64_t page = 0; page <= page_of(range->first - 1); ++page) {
       pages.keys.push_back(page_key(job, page));
     }
-    ask(std::move(pages), [this, id, row = std::move(ledger->rows[0])](Answer&& pages_answer) {
+    get_rows(std::move(pages), [this, id, row = std::move(ledger->rows[0])](auto&& rows) {
       Held* held_still = find(id);
-      const auto* rows = std::get_if<Rows>(&pages_answer);
-      if (held_still == nullptr || rows == nullptr || !held_still->resting) return;
-      begin_reserve(*held_still, row, *rows);
+      if (held_still == nullptr || !held_still->resting) return;
+      begin_reserve(*held_still, row, rows);
     });
   });
 }
 
-void WorkerMind::begin_reserve(Held& held, const Row& ledger, const Rows& pages) {
+void WorkerMind::begin_reserve(Held& held, const Row& ledger, const std::vector<Row>& pages) {
   if (is_over(held)) return adopt(held);
   uint64_t through = 0;
-  for (size_t number = 0; number < pages.rows.size(); ++number) {
-    const auto page = parse_row<model::Page>(kPages, pages.rows[number]);
+  for (size_t number = 0; number < pages.size(); ++number) {
+    const auto page = parse_row<model::Page>(kPages, pages[number]);
     if (!page.ok()) continue;
     for (const model::Outcome& outcome : page.value().record.outcomes()) {
       through += number * kPageTasks + outcome.offset() < held.first ? 1 : 0;
     }
   }
   const auto needed = reserve_needed(ledger, held.first, held.last, through == held.first);
-  if (!needed.ok()) failure_ = needed.error();
+  if (!needed.ok()) log::error("{}", needed.error().what);
   if (!needed.ok() || needed.value() == 0 || in_doubt(held)) {
     return later(kReserveEvery, [this, id = held.id] {
       Held* range = find(id);
@@ -393,25 +359,20 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   tail.set_lost(held.range.alone() ? held.lost : 0);
   tail.set_seen(held.seen);
   tail.set_sent_us(now_.wall_us);
-  embed_spec(tail, held.plan->spec);
+  embed_spec(tail, held.plan->spec());
   unstarted_ -= held.last - last;
   held.last = last;
   held.splitting = true;
   std::vector<Write> writes;
   writes.emplace_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
-  writes.emplace_back(split_of(held, last));
-  commit(std::move(writes), [this, id = held.id](Answer&& answer) {
+  writes.emplace_back(keep(held, last));
+  commit(std::move(writes), [this, id = held.id, sent = now_.at](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
-    range->splitting = false;
-    if (const auto* done = std::get_if<Committed>(&answer)) {
-      range->split_version = done->version;
-      nothing_there_ = false;
-      settled_.insert(id);
-      return;
-    }
-    // Somebody else has the message: its lease ended. The next renewal would say so, too.
-    forget(id);
+    // If not: somebody else has the message. The next renewal would say so, too.
+    if (!std::holds_alternative<Committed>(answer)) return forget(id);
+    nothing_there_ = false;
+    kept(*range, sent);
   });
 }
 
@@ -454,7 +415,7 @@ void WorkerMind::drain(Now now) {
 
 void WorkerMind::give_back_unstarted() {
   for (auto& [id, held] : held_) {
-    if (held.reading || held.splitting || held.finishing || is_over(held)) continue;
+    if (held.splitting || held.finishing || is_over(held)) continue;
     held.isolate = false;
     if (std::exchange(held.resting, false)) {
       held.adopted = true;
@@ -473,6 +434,7 @@ void WorkerMind::stop(Now now) {
   for (const auto& [ticket, running] : running_) {
     effects_.drop.push_back(ticket);
     tasks[running.held].push_back(running.task);
+    release_amounts(*held_.at(running.held).plan, running);
   }
   std::ranges::sort(effects_.drop);
   for (auto& [id, list] : tasks) {
@@ -485,7 +447,7 @@ void WorkerMind::stop(Now now) {
 }
 
 void WorkerMind::give_back_running(Held& held, const std::vector<uint64_t>& tasks) {
-  if (held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
+  if (held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE) {
     for (const uint64_t task : tasks) {
       settle(held, task, lost_outcome(held, "its worker was stopped"));
     }

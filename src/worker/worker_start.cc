@@ -21,12 +21,29 @@ constexpr uint64_t kGrabMax = 64;
 constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
 constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
 constexpr uint32_t kBackoffDoublings = 16;
+// A task that cannot be started here, by no fault of its own, goes to others, so often, after a
+// pause that doubles.
+constexpr uint32_t kRefusedMax = 100;
+constexpr Millis kRefusedPause = Millis(100);
+constexpr Millis kRefusedPauseMax = std::chrono::seconds(30);
+// And so many of them in a row mean that something is wrong with this machine.
+constexpr uint32_t kFaultsMax = 3;
+constexpr Millis kRestMin = std::chrono::seconds(5);
+constexpr Millis kRestMax = std::chrono::minutes(5);
 constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 200;
 constexpr uint64_t kUrgentFailures = 10;
 
 bool is_heavy(const model::Requirements& needs) {
   return needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0;
+}
+
+Millis backoff_of(const model::Spec& spec, uint32_t failures) {
+  return Millis(spec.backoff_ms() << std::min(failures, kBackoffDoublings));
+}
+
+Millis refused_pause(uint32_t before) {
+  return std::min(kRefusedPause * (1U << std::min(before, kBackoffDoublings)), kRefusedPauseMax);
 }
 
 bool is_covered(uint64_t page, uint64_t first, uint64_t last, uint64_t tasks) {
@@ -47,20 +64,23 @@ WorkerMind::Held* WorkerMind::find(const Lease& lease) {
 }
 
 // Like ask(), and the plan stays until the answer came.
-void WorkerMind::ask_for(Plan& plan, Request request, Then then) {
+void WorkerMind::ask_for(Plan& plan, Request request, Then then, bool hears_all) {
   ++plan.busy;
-  ask(std::move(request), [this, &plan, then = std::move(then)](Answer&& answer) {
-    --plan.busy;
-    then(std::move(answer));
-    tidy(plan);
-  });
+  ask(
+      std::move(request),
+      [this, &plan, then = std::move(then)](Answer&& answer) {
+        --plan.busy;
+        then(std::move(answer));
+        tidy(plan);
+      },
+      hears_all);
 }
 
 Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   std::unique_ptr<Plan>& slot = plans_[range.job()];
   if (slot == nullptr) {
     slot = std::make_unique<Plan>();
-    slot->job = range.job();
+    slot->job = slot->text->id = range.job();
     slot->round = range.round();
     const auto ended = ended_.find(range.job());
     slot->ended = slot->end_there = ended != ended_.end() && ended->second >= range.round();
@@ -69,15 +89,18 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   plan.queue = queue;
   if (range.round() > plan.round) open_again(plan, range.round());
   if (!plan.ready && range.has_spec()) {
-    plan.spec.Swap(range.mutable_spec());
+    plan.text->spec.Swap(range.mutable_spec());
     plan_ready(plan);
   }
   range.clear_spec();
-  // One that was on its way for long may have been cancelled meanwhile.
-  const bool fresh = !range.seen() && now_.wall_us - range.sent_us() < 5'000'000;
   if (!plan.ready) read_job(plan);
-  if (!fresh && !plan.end_read && !plan.ended) read_end(plan, [] {});
+  if (is_old(range) && !plan.end_read && !plan.ended) read_end(plan, [] {});
   return plan;
+}
+
+// A job whose message was on its way for long may have been cancelled meanwhile.
+bool WorkerMind::is_old(const model::Range& range) const {
+  return range.seen() || now_.wall_us - range.sent_us() >= 5'000'000;
 }
 
 // The job had ended, and was retried. What we still hold of earlier rounds is over, and what we
@@ -106,11 +129,21 @@ void WorkerMind::read_job(Plan& plan) {
     const auto* rows = std::get_if<Rows>(&answer);
     if (rows == nullptr || rows->rows.empty()) return;
     model::Job job;
-    if (rows->rows[0].version == 0 || !job.ParseFromString(rows->rows[0].value)) {
+    if (!job.ParseFromString(rows->rows[0].value)) {
+      log::error("the row of job {} is damaged: its tasks wait until it is repaired", plan.job);
+      ++plan.busy;
+      return later(kBadRowWait, [this, &plan] {
+        --plan.busy;
+        plan.asked = false;
+        if (plan.held > 0) read_job(plan);
+        tidy(plan);
+      });
+    }
+    if (rows->rows[0].version == 0 || job.gone_us() != 0) {
       log::warning("there is no job for a range job={}", plan.job);
       return end_plan(plan);
     }
-    plan.spec = std::move(*job.mutable_spec());
+    plan.text->spec = std::move(*job.mutable_spec());
     plan_ready(plan);
     for (auto& [id, held] : held_) {
       if (held.plan != &plan || !held.adopted) continue;
@@ -125,23 +158,24 @@ void WorkerMind::read_job(Plan& plan) {
 // A spec that was not submitted by our own client may be anything.
 void WorkerMind::plan_ready(Plan& plan) {
   plan.ready = true;
-  Result<void> good = validate_spec(plan.spec);
+  Result<void> good = validate_spec(plan.spec());
   if (good.ok()) {
     good = prepare(plan);
   } else {
-    plan.spec.clear_reply();
+    plan.text->spec.clear_reply();
   }
   if (!good.ok()) plan.trouble = good.error().what;
 }
 
 // A job has no tasks beyond its last, whatever the message says.
 void WorkerMind::shorten_to_job(Held& held) {
-  if (held.plan->ready) held.last = std::clamp(held.plan->spec.tasks(), held.next, held.last);
+  if (held.plan->ready) held.last = std::clamp(held.plan->spec().tasks(), held.next, held.last);
 }
 
 // Keeps the slots' list filled: by age, and larger priority first.
 void WorkerMind::start() {
-  if (stopping() || no_more_ || unstarted_ == 0) return;
+  if (stopping() || resting() || no_more_ || unstarted_ == 0) return;
+  if (!trouble_.empty() && running_.size() + claiming_ > 0) return;  // One, to see if it works.
   // Tasks in the slots' list are out of others' reach, so only short ones wait there, and none of
   // unknown length.
   const auto most_of = [this](double pace) {
@@ -153,13 +187,13 @@ void WorkerMind::start() {
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
     if (held.adopted && held.next < held.last && held.plan->ready && !is_over(held) &&
-        !in_doubt(held)) {
+        (!held.old || held.plan->end_read) && !in_doubt(held)) {
       order.push_back(&held);
     }
     if (order.size() > most) break;
   }
   std::ranges::stable_sort(order, std::greater<>(),
-                           [](const Held* held) { return held->plan->spec.priority(); });
+                           [](const Held* held) { return held->plan->spec().priority(); });
   for (Held* held : order) {
     if (held->isolate) {
       isolate(*held);
@@ -170,20 +204,21 @@ void WorkerMind::start() {
     if (taken >= most_of(pace)) continue;
     const double grab = pace == 0 ? 1 : kGrabUs / pace;
     effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(grab), 1, kGrabMax);
-    start_from(*held, most_of(pace) - taken);
+    start_from(*held, trouble_.empty() ? most_of(pace) - taken : 1);
+    if (!trouble_.empty()) return;
   }
 }
 
 // How long a task of this job takes; 0: not known. What runs inside the worker is taken for like
 // the rest; programs may be anything.
 double WorkerMind::pace_of(const Plan& plan) const {
-  const model::Command& command = plan.spec.command();
+  const model::Command& command = plan.spec().command();
   const bool inside = !command.builtin().empty() || !command.function().empty();
   return plan.mean_us == 0 && inside ? mean_us_ : plan.mean_us;
 }
 
 bool WorkerMind::fits(const Held& held) const {
-  const model::Requirements& needs = held.plan->spec.requires_();
+  const model::Requirements& needs = held.plan->spec().requires_();
   if (is_doubtful(held) && doubtful_ + claiming_ > 0) return false;
   if (is_heavy(needs) && claiming_ > 0) return false;
   if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < slots_;
@@ -196,7 +231,7 @@ bool WorkerMind::fits(const Held& held) const {
 void WorkerMind::start_from(Held& held, size_t max) {
   Plan& plan = *held.plan;
   std::vector<std::string> values;
-  const bool only_once = plan.spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  const bool only_once = plan.spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
   const bool careful = must_claim(held);
   for (; max > 0 && held.next < held.last; --max) {
     const uint64_t task = held.next;
@@ -204,7 +239,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
     if (!page_is_there(held, page)) return;
     const PageView* view = held.seen || careful ? &plan.pages[page] : nullptr;
     const uint32_t offset = offset_of(task);
-    if (view != nullptr && plan.spec.delivery() != model::DELIVERY_RELAXED &&
+    if (view != nullptr &&
         (view->has_outcome(offset) || (view->is_moved(offset) && !held.range.alone()))) {
       ++held.next;
       --unstarted_;
@@ -246,8 +281,8 @@ void WorkerMind::start_from(Held& held, size_t max) {
 // the last attempt had of its job's iterations goes to others with it, or because a worker may have
 // been lost with this task and the next loss must be known to be its doing.
 bool WorkerMind::must_claim(const Held& held) const {
-  return held.plan->spec.delivery() == model::DELIVERY_AT_MOST_ONCE ||
-         held.plan->spec.has_iterations() ||
+  return held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE ||
+         held.plan->spec().has_iterations() ||
          (held.last - held.first == 1 && (held.range.lost() > 0 || held.lost > 0));
 }
 
@@ -255,7 +290,7 @@ bool WorkerMind::must_claim(const Held& held) const {
 // that was pulled and never arrived is nobody's fault.
 uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t offset) const {
   const uint32_t claims = view.claims_of(offset);
-  if (held.plan->spec.has_iterations()) return claims;  // All are on record.
+  if (held.plan->spec().has_iterations()) return claims;  // All are on record.
   const uint32_t unclaimed = held.range.lost() + (held.again > claims ? held.again - claims : 0);
   return claims + std::min(unclaimed, 1U);
 }
@@ -270,9 +305,8 @@ void WorkerMind::take_task(Held& held) {
 // tasks run, one that was seen before they start.
 bool WorkerMind::page_is_there(Held& held, uint64_t page) {
   Plan& plan = *held.plan;
-  const bool covered = is_covered(page, held.first, held.last, plan.spec.tasks());
-  const bool needed =
-      (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) || must_claim(held);
+  const bool covered = is_covered(page, held.first, held.last, plan.spec().tasks());
+  const bool needed = held.seen || must_claim(held);
   if (covered && !held.seen && !must_claim(held)) return true;
   PageView& view = plan.pages[page];
   if (!view.known) read_page(plan, page);
@@ -281,7 +315,7 @@ bool WorkerMind::page_is_there(Held& held, uint64_t page) {
 
 bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values) {
   values.clear();
-  const model::Inputs& inputs = plan.spec.inputs();
+  const model::Inputs& inputs = plan.spec().inputs();
   if (inputs.sources().empty()) return true;
   const std::vector<uint64_t> indices = source_indices(inputs, task);
   for (size_t source = 0; source < indices.size(); ++source) {
@@ -308,7 +342,7 @@ bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::st
 
 void WorkerMind::read_group(Plan& plan, size_t source, uint64_t group) {
   if (!plan.groups_asked.insert({source, group}).second) return;
-  const model::Source& from = plan.spec.inputs().sources(static_cast<int>(source));
+  const model::Source& from = plan.spec().inputs().sources(static_cast<int>(source));
   const Slice index = index_slice(from, group);
   const auto failed = [&plan](const Answer& answer) {
     const auto* error = std::get_if<Error>(&answer);
@@ -354,8 +388,8 @@ void WorkerMind::read_slice(Plan& plan, const std::string& blob, Slice slice, st
 }
 
 bool WorkerMind::read_stdin(Plan& plan) {
-  const std::string& blob = plan.spec.stdin_blob();
-  if (blob.empty() || plan.stdin_bytes) return true;
+  const std::string& blob = plan.spec().stdin_blob();
+  if (blob.empty() || plan.stdin_there) return true;
   if (plan.stdin_asked) return false;
   plan.stdin_asked = true;
   ask_for(plan, BlobList{blob, "", 1}, [this, &plan, blob](Answer&& answer) {
@@ -363,12 +397,13 @@ bool WorkerMind::read_stdin(Plan& plan) {
     if (names == nullptr || names->blobs.empty() || names->blobs[0].name != blob ||
         names->blobs[0].size > kStdinMax) {
       plan.trouble = fmt::format("the stdin of job {} cannot be read", plan.job);
-      plan.stdin_bytes = "";
+      plan.stdin_there = true;
       return;
     }
     read_slice(plan, blob, {0, names->blobs[0].size}, "", [&plan](Result<std::string>&& bytes) {
       if (!bytes.ok()) plan.trouble = bytes.error().what;
-      plan.stdin_bytes = bytes.ok() ? std::move(bytes).value() : std::string();
+      if (bytes.ok()) plan.text->stdin_bytes = std::move(bytes).value();
+      plan.stdin_there = true;
     });
   });
   return false;
@@ -376,15 +411,13 @@ bool WorkerMind::read_stdin(Plan& plan) {
 
 void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& values) {
   const Plan& plan = *held.plan;
-  const model::Requirements& needs = plan.spec.requires_();
+  const model::Requirements& needs = plan.spec().requires_();
   const uint64_t ticket = ++last_ticket_;
   Assignment assignment{.ticket = ticket,
-                        .spec = &plan.spec,
-                        .job = plan.job,
+                        .job = plan.text,
                         .task = task,
                         .attempt = held.attempt,
-                        .values = std::move(values),
-                        .stdin_bytes = plan.stdin_bytes.value_or("")};
+                        .values = std::move(values)};
   Running running{.held = held.id, .task = task, .gpus = {}, .since = now_.at};
   for (uint32_t i = 0; i < needs.gpus(); ++i) {
     running.gpus.push_back(*gpus_free_.begin());
@@ -403,7 +436,7 @@ void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& va
 }
 
 void WorkerMind::release_amounts(const Plan& plan, const Running& running) {
-  const model::Requirements& needs = plan.spec.requires_();
+  const model::Requirements& needs = plan.spec().requires_();
   cpus_used_ -= std::max(needs.cpus(), 1U);
   mem_used_ -= needs.mem_bytes();
   if (is_heavy(needs)) --heavy_;
@@ -469,7 +502,7 @@ void WorkerMind::move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t
   range.set_alone(true);
   range.set_not_before_ms(not_before_ms);
   range.set_sent_us(now_.wall_us);
-  embed_spec(range, held.plan->spec);
+  embed_spec(range, held.plan->spec());
   PageView& view = held.plan->pages[page_of(task)];
   view.moves.push_back({held.id, std::move(range)});
   mark_dirty(*held.plan, page_of(task));
@@ -562,6 +595,10 @@ void WorkerMind::end_task(Ending&& ending) {
   outcome.set_received_us(held.received_us);
   outcome.set_waited_us(static_cast<uint32_t>(
       std::clamp<int64_t>(ending.started_us - held.received_us, 0, UINT32_MAX)));
+  const bool could_not_start =
+      outcome.state() == model::STATE_REFUSED && outcome.blame() == model::BLAME_WORKER;
+  if (!could_not_start) ran_here();
+  if (could_not_start && elsewhere(held, running.task, outcome)) return;
   if (outcome.state() != model::STATE_OK && again(held, running.task, outcome)) return;
   // Who waits for failures wants to know of the first ones at once.
   if (outcome.state() != model::STATE_OK && failed_ < kUrgentFailures) {
@@ -587,7 +624,7 @@ void WorkerMind::end_task(Ending&& ending) {
 
 // Whether the task's own failure is worth another try, which then is on its way.
 bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome) {
-  const model::Spec& spec = held.plan->spec;
+  const model::Spec& spec = held.plan->spec();
   if (outcome.blame() == model::BLAME_STORE || spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
     return false;
   }
@@ -598,12 +635,53 @@ bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome)
            spec.retry_on().end())) {
     return false;
   }
-  const uint64_t backoff = spec.backoff_ms() << std::min(held.range.failures(), kBackoffDoublings);
-  const int64_t when = backoff == 0 ? 0 : now_.wall_us / 1000 + static_cast<int64_t>(backoff);
+  const Millis backoff = backoff_of(spec, held.range.failures());
+  const int64_t when = backoff == Millis(0) ? 0 : now_.wall_us / 1000 + backoff.count();
   move_task(held, task, held.attempt + 1, 0, when);
   model::Range& range = held.plan->pages[page_of(task)].moves.back().range;
   range.set_failures(held.range.failures() + 1);
   return true;
+}
+
+// How long a range was meant to wait before it is tried.
+Millis WorkerMind::pause_of(const Held& held) {
+  const model::Range& range = held.range;
+  if (range.not_before_ms() == 0) return Millis(0);
+  if (!held.plan->ready) return std::chrono::hours(1);  // Not known yet; it is asked again soon.
+  const Millis failed =
+      range.failures() == 0 ? Millis(0) : backoff_of(held.plan->spec(), range.failures() - 1);
+  const Millis refused = range.refused() == 0 ? Millis(0) : refused_pause(range.refused() - 1);
+  return std::max(failed, refused);
+}
+
+// What could not be started here is no outcome: others may have it. Its claim goes with the move,
+// so this holds for tasks that may start only once, too.
+bool WorkerMind::elsewhere(Held& held, uint64_t task, const model::Outcome& outcome) {
+  could_not_start(outcome.why());
+  const uint32_t before = held.range.refused();
+  if (before + 1 >= kRefusedMax) return false;
+  const int64_t when = now_.wall_us / 1000 + refused_pause(before).count();
+  move_task(held, task, held.attempt + 1, held.range.lost(), when);
+  held.plan->pages[page_of(task)].moves.back().range.set_refused(before + 1);
+  return true;
+}
+
+void WorkerMind::could_not_start(const std::string& why) {
+  if (++faults_ < kFaultsMax && trouble_.empty()) return;
+  if (resting()) return;  // What was on its way to the slots comes back now.
+  rest_ = std::clamp(rest_ * 2, kRestMin, kRestMax);
+  rests_until_ = now_.at + rest_;
+  trouble_ = why;
+  log::error("this worker takes no tasks for {} s: {}", rest_.count() / 1000, why);
+  later(rest_, [] {});
+}
+
+void WorkerMind::ran_here() {
+  faults_ = 0;
+  if (trouble_.empty()) return;
+  log::info("this worker takes tasks again");
+  trouble_.clear();
+  rest_ = Millis(0);
 }
 
 void WorkerMind::measure(Plan& plan, const model::Outcome& outcome) {

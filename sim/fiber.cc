@@ -1,0 +1,77 @@
+#include "sim/fiber.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace dunlin {
+namespace {
+
+constexpr int kTriesMax = 200;
+constexpr Millis kTryAgain = Millis(50);
+
+class FiberStore final : public CallStore {
+ public:
+  FiberStore(Fiber& fiber, uint64_t seed) : CallStore(seed), fiber_(fiber) {}
+
+ protected:
+  Answer call(Request&& request) override {
+    Answer answer = Error{Code::unavailable, "killed"};
+    for (int tries = 0; tries < kTriesMax && !fiber_.killed(); ++tries) {
+      answer = fiber_.ask(request);
+      const auto* error = std::get_if<Error>(&answer);
+      const bool passing =
+          error != nullptr && (error->code == Code::unavailable || error->code == Code::full);
+      if (!passing) return answer;
+      fiber_.pause(kTryAgain);
+    }
+    return answer;
+  }
+
+ private:
+  Fiber& fiber_;
+};
+
+}  // namespace
+
+Fiber::~Fiber() {
+  killed_ = true;
+  while (thread_.joinable() && !over_) go_on(Error{Code::unavailable, "killed"});
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Fiber::Wish> Fiber::go_on(Answer answer) {
+  CHECK(!over_);
+  answer_ = std::move(answer);
+  wish_.reset();
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] {
+      its_turn_.acquire();
+      body_(*this);
+      over_ = true;
+      our_turn_.release();
+    });
+  }
+  its_turn_.release();
+  our_turn_.acquire();
+  return std::exchange(wish_, std::nullopt);
+}
+
+Answer Fiber::wish(Wish wish) {
+  if (killed_) return Error{Code::unavailable, "killed"};
+  wish_ = std::move(wish);
+  our_turn_.release();
+  its_turn_.acquire();
+  if (killed_) return Error{Code::unavailable, "killed"};
+  return std::move(answer_);
+}
+
+Answer Fiber::ask(Request request) { return wish(std::move(request)); }
+
+void Fiber::pause(Millis time) { wish(Pause{time}); }
+
+std::unique_ptr<CallStore> Fiber::store(uint64_t seed) {
+  return std::make_unique<FiberStore>(*this, seed);
+}
+
+}  // namespace dunlin

@@ -1,0 +1,55 @@
+// One worker of a simulated fleet: the real mind, and hands that do what the seed says.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/env.h"
+#include "sim/task_ledger.h"
+#include "worker/worker.h"
+
+namespace dunlin {
+
+class TaskWorld;
+class Way;
+
+class SimWorker {
+ public:
+  SimWorker(TaskWorld& world, uint64_t number);
+  ~SimWorker();
+  void start();
+  void crash();  // And another one comes.
+  void freeze(Millis how_long);
+  void leave(bool at_once);
+  void resize();
+  void break_down(Millis how_long);  // Its folder is gone, or its disk is full.
+  void jump();                       // Its wall clock.
+  std::string describe() const { return mind_ == nullptr ? "down\n" : mind_->describe(); }
+  // What it has not given back although nothing is to be done; empty: nothing.
+  std::string leftovers() const { return mind_ == nullptr ? "" : mind_->leftovers(); }
+
+ private:
+  Now now() const;
+  void act();  // Carries out what the mind decided.
+  void run(Assignment&& assignment);
+  void run_partition(uint64_t ticket);
+  void end(uint64_t ticket, bool fails, Now now);
+  void upload(const WorkerMind::Upload& upload);
+  void come_again(Millis pause);
+  void event(std::function<void(Now)> what);
+
+  TaskWorld& world_;
+  const uint64_t number_;
+  uint64_t life_ = 0;
+  std::unique_ptr<Way> way_;
+  std::unique_ptr<WorkerMind> mind_;
+  std::map<uint64_t, Assignment> running_;  // By ticket, as real slots keep them.
+  Instant frozen_until_;
+  Instant broken_until_;
+  Instant wake_;
+  Millis skew_ = Millis(0);
+};
+
+}  // namespace dunlin

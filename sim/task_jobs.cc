@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "model/inputs.h"
+#include "model/keys.h"
+#include "model/submit.h"
+#include "sim/task_ledger.h"
+
+namespace dunlin {
+namespace {
+
+constexpr uint64_t kManyTasks = 66'000;  // Two levels of nodes.
+
+void make_iterative(Random& random, uint64_t tasks, model::Spec& spec) {
+  spec.mutable_command()->clear_builtin();
+  spec.mutable_command()->add_argv("program");
+  spec.set_delivery(model::DELIVERY_ONCE);
+  spec.mutable_inputs()->set_single(true);
+  spec.mutable_iterations()->set_total(1 + random.below(2000));
+  spec.mutable_iterations()->set_partitions(static_cast<uint32_t>(1 + random.below(tasks)));
+  spec.mutable_iterations()->set_span_ms(1 + random.below(200));
+  spec.set_finish_by_ms(static_cast<int64_t>(1 + random.below(20'000)));
+}
+
+void choose_inputs(Random& random, uint64_t tasks, SimJob& job) {
+  if (!random.percent(40) || tasks == kManyTasks) return;
+  SourceWriter writer;
+  for (uint64_t task = 0; task < tasks; ++task) CHECK(writer.add(fmt::format("v{}", task)).ok());
+  auto finished = std::move(writer).finish(input_blob_name(job.id, "0"), false);
+  job.inputs = std::move(finished.blob);
+  *job.spec.mutable_inputs()->add_sources() = finished.source;
+}
+
+void choose_needs(Random& random, model::Spec& spec) {
+  model::Requirements& needs = *spec.mutable_requires_();
+  if (random.percent(20)) needs.add_tags("sim");
+  if (random.percent(20)) needs.set_cpus(static_cast<uint32_t>(1 + random.below(4)));
+  if (random.percent(10)) needs.set_mem_bytes(1 + random.below(4));
+  if (random.percent(10)) needs.set_gpus(static_cast<uint32_t>(1 + random.below(2)));
+}
+
+void choose_after(Random& random, uint64_t number, model::Spec& spec) {
+  std::set<uint64_t> others;
+  if (number > 0 && random.percent(40)) others.insert(random.below(number));
+  if (!others.empty() && random.percent(40)) others.insert(random.below(number));
+  if (!others.empty() && random.percent(20)) others.insert(random.below(number));
+  for (const uint64_t other : others) spec.add_after(fmt::format("job{}", other));
+}
+
+void choose_conduct(Random& random, uint64_t tasks, bool partitions, bool peaceful, SimJob& job) {
+  const uint64_t takes_max = partitions                          ? 500
+                             : tasks < 100 && random.percent(20) ? 3000
+                             : random.percent(50)                ? 20
+                                                                 : 1;
+  const bool killers = random.percent(10) && !peaceful;
+  for (uint64_t task = 0; task < std::min<uint64_t>(tasks, 4000); ++task) {
+    Conduct conduct;
+    conduct.takes = Millis(random.below(takes_max + 1));
+    if (random.percent(5)) conduct.fails = static_cast<uint32_t>(1 + random.below(5));
+    conduct.kills_worker = killers && random.below(tasks) == 0 && !partitions;
+    const uint64_t output = random.below(100);
+    if (output < 3) conduct.output = Conduct::Output::row;
+    if (output == 3) conduct.output = Conduct::Output::blob;
+    job.tasks.push_back(conduct);
+  }
+}
+
+SimJob make_job(Random& random, uint64_t number, bool partitions, bool many, bool peaceful) {
+  SimJob job;
+  job.id = fmt::format("job{}", number);
+  model::Spec& spec = job.spec;
+  spec.set_owner(random.percent(50) ? "ann" : "bob");
+  spec.set_priority(static_cast<uint32_t>(random.below(10)));
+  spec.mutable_command()->set_builtin("noop");
+  const uint64_t sizes[] = {1, 3, 256, 257, 700, 3000};
+  uint64_t tasks = 1 + random.below(partitions ? 20 : sizes[random.below(6)]);
+  if (many && number == 0) tasks = kManyTasks;
+  spec.set_tasks(tasks);
+  if (random.percent(30)) spec.add_retry_on(1);
+  if (random.percent(50)) spec.set_retries(static_cast<uint32_t>(random.below(4)));
+  if (random.percent(30)) spec.set_backoff_ms(random.below(500));
+  choose_needs(random, spec);
+  const uint64_t mode = random.below(10);
+  if (mode == 0) spec.set_delivery(model::DELIVERY_RELAXED);
+  if (mode <= 2 && mode > 0) spec.set_delivery(model::DELIVERY_AT_MOST_ONCE);
+  if (random.percent(40)) spec.set_reply(fmt::format("reply.{}", random.below(2)));
+  if (partitions) {
+    make_iterative(random, tasks, spec);
+  } else {
+    choose_inputs(random, tasks, job);
+  }
+  choose_after(random, number, spec);
+  choose_conduct(random, tasks, partitions, peaceful, job);
+  job.submitted = Millis(random.percent(50) ? 0 : random.below(6000));
+  job.cancelled = random.percent(10);
+  job.retried = random.percent(30);
+  return job;
+}
+
+}  // namespace
+
+std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt) {
+  return fmt::format("the output of attempt {} at task {} of {}", attempt, task, job);
+}
+
+std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful) {
+  const bool partitions = random.percent(20);  // All jobs are iterative.
+  const bool many = seed % 250 == 7 && !partitions;
+  const uint64_t count = 1 + random.below(random.percent(5) ? 40 : 5);
+  std::vector<SimJob> jobs;
+  for (uint64_t i = 0; i < count; ++i)
+    jobs.push_back(make_job(random, i, partitions, many, peaceful));
+  return jobs;
+}
+
+}  // namespace dunlin

@@ -1,0 +1,95 @@
+// What was seen of the tasks of a simulated fleet, and what must hold at every step and at its end.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "balance/ledger.h"
+#include "base/env.h"
+#include "model/records.pb.h"
+#include "model/tree.h"
+#include "store/call_store.h"
+
+namespace dunlin {
+
+// What a task does, as a function of the seed.
+struct Conduct {
+  enum class Output { none, row, blob };
+  Millis takes = Millis(0);
+  uint32_t fails = 0;         // So many first attempts end with exit code 1.
+  bool kills_worker = false;  // Each time.
+  Output output = Output::none;
+};
+
+struct SimJob {
+  std::string id;
+  model::Spec spec;
+  std::vector<Conduct> tasks;
+  Millis submitted = Millis(0);  // When.
+  std::string inputs = {};       // The blob with its values, if there are many.
+  bool cancelled = false;
+  bool retried = false;  // What failed is queued again once it has ended.
+  const Conduct& conduct(uint64_t task) const { return tasks[task % tasks.size()]; }
+};
+
+inline constexpr size_t kRowOutput = 2000;
+std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt);
+
+// `peaceful`: no task takes its worker with it.
+std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful);
+
+class TaskLedger {
+ public:
+  explicit TaskLedger(const std::vector<SimJob>& jobs) : jobs_(jobs) {}
+
+  void started(const std::string& job, uint64_t task, uint32_t attempt);
+  uint64_t starts(const std::string& job, uint64_t task) const;
+  void page_written(const std::string& key, const std::string& value);
+  void job_ended(CallStore& store, const std::string& job, const std::string& value);
+  void replied(const std::string& message, const std::string& body);
+  void retried(const std::string& job);  // Its failed tasks have no outcome any more.
+  void worker_stopped() { stops_ = true; }
+  // A lease ended, and the message went to another holder.
+  void redelivered(CallStore& store, const Delivery& delivery);
+  // Whether the causes of a lost task can be seen: not if the store is behind a network.
+  void watch_losses() { watches_losses_ = true; }
+  // An attempt at a partition says that it has done them.
+  void iterated(const std::string& job, uint64_t task, uint32_t attempt, const balance::Span& span);
+  // After everything has ended.
+  void check(CallStore& store);
+
+ private:
+  using Task = std::pair<std::string, uint64_t>;
+
+  const SimJob& job(const std::string& id) const;
+  static bool claimed(CallStore& store, const Task& which, uint32_t attempt);
+  void check_job(CallStore& store, const SimJob& job);
+  void check_outcome(CallStore& store, const SimJob& job, uint64_t task, const model::Page& page,
+                     const model::Outcome& outcome);
+  void check_output(CallStore& store, const SimJob& job, uint64_t task,
+                    const model::Outcome& outcome) const;
+  void check_iterations(const SimJob& job, const std::map<uint64_t, uint32_t>& well) const;
+  void check_lost(const SimJob& job, uint64_t task, const model::Page& page,
+                  const model::Outcome& outcome) const;
+  void check_nothing_left(CallStore& store) const;
+
+  const std::vector<SimJob>& jobs_;
+  std::map<Task, std::set<uint32_t>> starts_;
+  std::map<Task, uint32_t> this_round_;  // Starts, of those that may start once.
+  struct Won {
+    uint32_t attempt = 0;
+    bool ok = false;
+  };
+  std::map<Task, Won> outcomes_;
+  std::map<std::tuple<std::string, uint64_t, uint32_t>, std::string> replies_;
+  std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
+  bool stops_ = false;
+  bool watches_losses_ = false;
+  std::map<Task, std::set<uint32_t>> lost_;  // Attempts that were started and lost with a lease.
+  std::set<Task> returned_;                  // They were in a message that came back.
+};
+
+}  // namespace dunlin
