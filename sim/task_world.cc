@@ -11,6 +11,7 @@
 #include "model/release.h"
 #include "model/steer.h"
 #include "model/submit.h"
+#include "sim/clock.h"
 #include "store/memory.h"
 
 namespace dunlin {
@@ -49,6 +50,7 @@ void SimWorker::start() {
 void SimWorker::crash() {
   world_.ledger().worker_lost();
   mind_.reset();
+  ledgers_seen_ = {};
   ++life_;
   world_.events().after(Millis(world_.random().below(3000)), [this, life = life_] {
     if (life == life_) start();
@@ -143,9 +145,10 @@ void SimWorker::run(const Assignment& assignment) {
 // From turn to turn, until nothing is left for it. Those that fail do so after some.
 void SimWorker::run_partition(uint64_t ticket, const Taker& who, const Conduct& conduct,
                               bool fails) {
-  const WallTime wall = WallTime(world_.events().now().time_since_epoch());
+  const StoppedClock clock(world_.events().now());
+  const Looker looker{ledgers_seen_, clock};
   const bool leaving = who.had > 0 && world_.random().percent(3);
-  const balance::Turn turn = take_turn(world_.table(), who, wall, leaving).value();
+  const balance::Turn turn = take_turn(world_.table(), who, looker, leaving).value();
   if (turn.wait) {
     world_.events().after(Millis(100), [this, life = life_, ticket, who, conduct, fails] {
       if (life != life_) return;
@@ -156,7 +159,7 @@ void SimWorker::run_partition(uint64_t ticket, const Taker& who, const Conduct& 
     return;
   }
   const bool fail = fails && who.had > 0;
-  if (fail) CHECK(lose_partition(world_.table(), who, wall).ok());
+  if (fail) CHECK(lose_partition(world_.table(), who, looker).ok());
   const std::optional<balance::Span> span = fail ? std::nullopt : turn.span;
   world_.events().after(span ? conduct.takes : Millis(0),
                         [this, life = life_, ticket, who, conduct, fails, fail, span] {

@@ -109,6 +109,7 @@ class SimWorker {
   uint64_t life_ = 0;
   std::unique_ptr<WorkerMind> mind_;
   std::set<uint64_t> running_;
+  LedgerClock ledgers_seen_;
   Instant frozen_until_;
   Instant wake_;
 };

@@ -2,13 +2,6 @@
 source "$(dirname "$0")/lib.sh"
 source "$here/../engines/aws.sh"
 
-# start_skewed_worker SECONDS NAME OPTIONS...: one whose clock is ahead by so many.
-start_skewed_worker() {
-  local off=$1
-  shift
-  LD_PRELOAD=$BUILD/libskewed_clock.so TEST_CLOCK_OFF_S=$off \
-    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} start_worker "$@"
-}
 same "$(LD_PRELOAD=$BUILD/libskewed_clock.so TEST_CLOCK_OFF_S=-86400 date +%F)" \
   "$(date -d yesterday +%F)"
 

@@ -163,6 +163,14 @@ start_worker() {
   wait_for "$name.out" "worker $name"
 }
 
+# start_skewed_worker SECONDS NAME OPTIONS...: one whose clock is ahead by so many.
+start_skewed_worker() {
+  local off=$1
+  shift
+  LD_PRELOAD=$BUILD/libskewed_clock.so TEST_CLOCK_OFF_S=$off \
+    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} start_worker "$@"
+}
+
 # stop_worker [PID]: asks it to leave, and waits until it has.
 stop_worker() {
   kill -TERM "${1:-$worker}"
