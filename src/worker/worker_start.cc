@@ -204,7 +204,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
     if (!page_is_there(held, page)) return;
     const PageView* view = held.seen || careful ? &plan.pages[page] : nullptr;
     const uint32_t offset = offset_of(task);
-    if (view != nullptr && plan.spec.delivery() != model::DELIVERY_RELAXED &&
+    if (view != nullptr && looks_first(held) &&
         (view->has_outcome(offset) || (view->is_moved(offset) && !held.range.alone()))) {
       ++held.next;
       --unstarted_;
@@ -271,8 +271,7 @@ void WorkerMind::take_task(Held& held) {
 bool WorkerMind::page_is_there(Held& held, uint64_t page) {
   Plan& plan = *held.plan;
   const bool covered = is_covered(page, held.first, held.last, plan.spec.tasks());
-  const bool needed =
-      (held.seen && plan.spec.delivery() != model::DELIVERY_RELAXED) || must_claim(held);
+  const bool needed = (held.seen && looks_first(held)) || must_claim(held);
   if (covered && !held.seen && !must_claim(held)) return true;
   PageView& view = plan.pages[page];
   if (!view.known) read_page(plan, page);
