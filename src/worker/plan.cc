@@ -1,5 +1,7 @@
 #include "worker/plan.h"
 
+#include <algorithm>
+
 #include "model/inputs.h"
 
 namespace dunlin {
@@ -31,6 +33,11 @@ Result<void> prepare(Plan& plan) {
     }
     plan.values.push_back(std::move(values));
   }
+Millis backoff_of(const model::Spec& spec, uint32_t failures) {
+  constexpr uint32_t kDoublings = 16;
+  return Millis(static_cast<Millis::rep>(spec.backoff_ms() << std::min(failures, kDoublings)));
+}
+
   return {};
 }
 

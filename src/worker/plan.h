@@ -114,3 +114,6 @@ struct Plan {
 Result<void> prepare(Plan& plan);
 
 }  // namespace dunlin
+// Before a task is tried again that has failed `failures` times before: doubles with each.
+Millis backoff_of(const model::Spec& spec, uint32_t failures);
+

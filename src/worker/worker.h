@@ -138,6 +138,7 @@ class WorkerMind {
     bool finishing = false;
     std::set<uint64_t> bits;  // Full pages that must be in the tree before it is finished.
     int64_t received_us = 0;
+    Instant received = {};
     Instant valid_until;  // Of the lease; after that it may be somebody else's.
   };
   struct Running {
@@ -222,6 +223,7 @@ class WorkerMind {
   static Put split_of(const Held& held, uint64_t last);
   void forget_pages(const Held& held);
   void adopt(Held& held);
+  Millis rest_of(const Held& held) const;
   void look_for_need(Held& held);
   void begin_reserve(Held& held, const Row& ledger, const Rows& pages);
   uint64_t share_of(const Held& held) const;

@@ -201,6 +201,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.valid_until = valid_until;
   by_lease_[{held.lease.id, held.lease.token}] = id;
   held.received_us = now_.wall_us;
+  held.received = now_.at;
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
       range.last() > kTasksMax || !is_name(range.job())) {
@@ -283,6 +284,16 @@ void WorkerMind::forget_pages(const Held& held) {
   }
 }
 
+// How long it is too early for it. Another machine's clock said until when: we wait no longer than
+// was meant, by our own.
+Millis WorkerMind::rest_of(const Held& held) const {
+  const Millis left(held.range.not_before_ms() - now_.wall_us / 1000);
+  const Plan& plan = *held.plan;
+  if (!plan.ready || held.range.failures() == 0) return left;
+  return std::min(left,
+                  backoff_of(plan.spec, held.range.failures() - 1) - (now_.at - held.received));
+}
+
 // From here on its tasks may be started.
 void WorkerMind::adopt(Held& held) {
   if (is_over(held)) {
@@ -290,7 +301,7 @@ void WorkerMind::adopt(Held& held) {
     settled_.insert(held.id);
     return;
   }
-  const int64_t rest_ms = held.range.not_before_ms() - now_.wall_us / 1000;
+  const int64_t rest_ms = rest_of(held).count();
   if (rest_ms > 0) {
     held.resting = true;
     later(Millis(std::min<int64_t>(rest_ms, 1000)), [this, id = held.id] {

@@ -20,7 +20,7 @@ constexpr double kGrabUs = 50;         // A slot takes so much work at once.
 constexpr uint64_t kGrabMax = 64;
 constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
 constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
-constexpr uint32_t kBackoffDoublings = 16;
+constexpr int64_t kFreshUs = 5'000'000;
 constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 200;
 constexpr uint64_t kUrgentFailures = 10;
@@ -74,7 +74,8 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   }
   range.clear_spec();
   // One that was on its way for long may have been cancelled meanwhile.
-  const bool fresh = !range.seen() && now_.wall_us - range.sent_us() < 5'000'000;
+  const int64_t age_us = now_.wall_us - range.sent_us();
+  const bool fresh = !range.seen() && age_us < kFreshUs && age_us > -kFreshUs;  // Clocks differ.
   if (!plan.ready) read_job(plan);
   if (!fresh && !plan.end_read && !plan.ended) read_end(plan, [] {});
   return plan;
@@ -597,8 +598,8 @@ bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome)
            spec.retry_on().end())) {
     return false;
   }
-  const uint64_t backoff = spec.backoff_ms() << std::min(held.range.failures(), kBackoffDoublings);
-  const int64_t when = backoff == 0 ? 0 : now_.wall_us / 1000 + static_cast<int64_t>(backoff);
+  const Millis backoff = backoff_of(spec, held.range.failures());
+  const int64_t when = backoff == Millis(0) ? 0 : now_.wall_us / 1000 + backoff.count();
   move_task(held, task, held.attempt + 1, 0, when);
   model::Range& range = held.plan->pages[page_of(task)].moves.back().range;
   range.set_failures(held.range.failures() + 1);
