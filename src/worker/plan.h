@@ -54,12 +54,17 @@ struct PageView {
   std::vector<PendingClaim> claims;
 
   bool has_outcome(uint32_t offset) const;
-  uint32_t claims_of(uint32_t offset) const;  // How many.
+  uint32_t claims_of(uint32_t offset) const;  // How many, with those that were put together.
   bool is_moved(uint32_t offset) const;
   // It has an outcome, or a message of its own.
   bool is_settled(uint32_t offset) const { return has_outcome(offset) || is_moved(offset); }
   bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
 };
+
+// Keeps a page small whose tasks may take many workers with them: of the starts of a task the last
+// ones have a claim each, those before are counted.
+inline constexpr int kClaimsKept = 3;
+void make_room_for_claim(model::Page& page, uint32_t offset);
 
 struct NodeView {
   model::Node node;
@@ -110,10 +115,10 @@ struct Plan {
   std::string trouble;  // Why no task can be started: each gets the outcome `refused`.
 };
 
+// Before a task is tried again that has failed `failures` times before: doubles with each.
+Millis backoff_of(const model::Spec& spec, uint32_t failures);
+
 // Reads the values that are inside the spec. `corrupt` if they are not values.
 Result<void> prepare(Plan& plan);
 
 }  // namespace dunlin
-// Before a task is tried again that has failed `failures` times before: doubles with each.
-Millis backoff_of(const model::Spec& spec, uint32_t failures);
-

@@ -327,12 +327,14 @@ class WorkerMind {
   static bool is_over(const Held& held) {
     return held.plan->ended || held.range.round() < held.plan->round;
   }
-  // One more loss would end it.
-  bool is_doubtful(const Held& held) const { return held.lost + 1 >= kLostMax && !is_alone(); }
   // Tasks that have an outcome are not started again. Those of relaxed jobs may be, unless they are
   // retried: then a range also holds tasks that went well.
   static bool looks_first(const Held& held) {
     return held.plan->spec.delivery() != model::DELIVERY_RELAXED || held.range.round() > 0;
+  }
+  // One more loss would end it.
+  bool is_doubtful(const Held& held) const {
+    return held.lost + 1 >= losses_max(held.plan->spec) && !is_alone();
   }
   Held* find(uint64_t held);
   Held* find(const Lease& lease);

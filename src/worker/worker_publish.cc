@@ -179,6 +179,7 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
              lost_outcome(held, "its worker was lost, and it may start only once"));
       continue;
     }
+    make_room_for_claim(page, offset);
     model::Claim& claim = *page.add_claims();
     claim.set_offset(offset);
     claim.set_attempt(held.attempt);

@@ -18,8 +18,7 @@ constexpr double kShortUs = 30'000;    // Only shorter tasks wait there.
 constexpr uint64_t kBufferMax = 1024;  // Tasks for each slot.
 constexpr double kGrabUs = 50;         // A slot takes so much work at once.
 constexpr uint64_t kGrabMax = 64;
-constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
-constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
+constexpr uint64_t kIsolateMax = 32;  // Tasks of a lost worker that travel alone.
 constexpr int64_t kFreshUs = 5'000'000;
 constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 200;
@@ -220,7 +219,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       continue;
     }
     if (careful) held.lost = losses(held, *view, offset);
-    if (careful && !only_once && held.lost >= kLostMax && !is_alone()) {
+    if (careful && !only_once && held.lost >= losses_max(plan.spec) && !is_alone()) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, fmt::format("{} workers in a row were lost while they "
