@@ -173,6 +173,16 @@ TEST(MixedStore, WhenHintsAreRefusedRowsAreLookedThrough) {
   EXPECT_EQ(service.asked, 0);
 }
 
+TEST(MessageRow, SaysHowLongItIsHeld) {
+  const MessageRow row{
+      .token = 7, .attempt = 2, .hold = Millis(30'000), .size = 1, .note = {}, .body = "x"};
+  EXPECT_EQ(decode_message_row(encode(row))->hold, Millis(30'000));
+  // Earlier releases wrote until when: such a lease is watched for a minute.
+  EXPECT_EQ(decode_message_row("7 2 1800000000000 1 x")->hold, std::chrono::minutes(1));
+  EXPECT_EQ(decode_message_row("7 2 0 1 x")->hold, Millis(0));
+  EXPECT_FALSE(decode_message_row("+7 2 1800000000000 1 0 0 x"));
+}
+
 // Machines whose wall clocks differ, on one store.
 class Machines : public testing::Test {
  protected:
