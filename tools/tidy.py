@@ -23,7 +23,7 @@ BANNED = [
     (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main",
                              "rest/service", "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
-    (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/schema"]),  # Its SQL.
+    (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/"]),  # SQL.
     (r"std::shared_ptr", "one owner", ["backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]

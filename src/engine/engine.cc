@@ -413,8 +413,12 @@ Answer Engine::on(Scan&& request, Instant /*now*/) {
 // --- Blobs ---
 
 Answer Engine::on(BlobPart&& request, Instant now) {
+  if (request.bytes.empty()) {
+    blobs_.give_up(request.upload);
+    return Done{};
+  }
   TRY(writable(now));
-  const auto taken = blobs_.part(request, request.offset == 0 ? ++stamp_ : 0);
+  const auto taken = blobs_.part(request, request.offset == 0 ? ++stamp_ : 0, now);
   if (taken.ok()) return Done{};
   if (taken.error().code == Code::denied) return cannot_write(taken.error().what);
   return taken.error();

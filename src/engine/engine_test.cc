@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "sim/disk.h"
 #include "sim/dump.h"
+#include "store/uploads.h"
 
 namespace dunlin {
 namespace {
@@ -297,6 +298,29 @@ TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::not_found);
   ask(BlobPart{1, 0, "bytes"});
   EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{1, "blob", 5})));
+}
+
+TEST_F(EngineTest, AnUploadThatGoesOnIsNotForgottenForAnother) {
+  open();
+  const auto code = [&](const Request& request, Instant now) {
+    const Answer answer = ask(request, now);
+    const auto* error = std::get_if<Error>(&answer);
+    return error == nullptr ? std::optional<Code>() : error->code;
+  };
+  for (uint64_t upload = 1; upload <= kUploadsMax; ++upload) {
+    ASSERT_EQ(code(BlobPart{upload, 0, "x"}, kStart), std::nullopt);
+  }
+  const uint64_t more = kUploadsMax + 1;
+  const Instant later = kStart + kUploadIdle;
+  EXPECT_EQ(code(BlobPart{more, 0, "x"}, later - Millis(1)), Code::full);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), kUploadsMax);
+  EXPECT_EQ(code(BlobPart{1, 0, "x"}, later - Millis(1)), std::nullopt);
+  EXPECT_EQ(code(BlobPart{more, 0, "x"}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{1, "b1", 1}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{more, "new", 1}, later), std::nullopt);
+  EXPECT_EQ(code(BlobPart{3, 0, ""}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{3, "b3", 1}, later), Code::not_found);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), kUploadsMax - 1);
 }
 
 TEST_F(EngineTest, ADiskThatRefusesAFileIsNoRefusalOfTheCaller) {
