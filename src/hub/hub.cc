@@ -9,9 +9,6 @@ namespace {
 // How long a hub whose commits fail waits before it looks for work of its own again.
 constexpr Millis kRetry = Millis(100);
 
-// How long an upload that begins waits for a place. A client waits longer for its answer.
-constexpr Millis kPlaceWait = std::chrono::seconds(30);
-
 // About the memory that an answer takes until it has been sent.
 struct SizeOf {
   size_t operator()(const Deliveries& answer) const {

@@ -47,6 +47,9 @@ struct HubLimits {
 
 class Hub {
  public:
+  // How long an upload that begins waits for a place. A client waits longer for its answer.
+  static constexpr Millis kPlaceWait = std::chrono::seconds(30);
+
   explicit Hub(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
 
   void opened(SessionId session, Scopes scopes);
