@@ -4,7 +4,9 @@
 // Method: every request goes to the engine and to the reference engine, and the answers must agree.
 // The disk loses power in the middle of any call, fills up, fails and is slow. After a crash the
 // engine must hold what the reference holds after all acknowledged requests and some of those that
-// were still in flight, in order. A failure is replayed with `SEED=n build/debug/sim_test`.
+// were still in flight, in order. After a failed commit it must hold what it held before, at once,
+// and now and then the index is compared with that of an engine that opens a copy of the disk. A
+// failure is replayed with `SEED=n build/debug/sim_test`.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -97,30 +99,74 @@ class EngineWorld {
   void step() {
     clock_.advance(Millis(random_.below(700)));
     if (random_.percent(4)) disk_.die_after(random_.below(8));
+    ask_some();
+    commit_all();
+    if (disk_.dead() || random_.percent(2)) crash();
+    if (disk_.faults.capacity == 0) return;
+    const uint64_t allowed = 3 * engine_->index().live_bytes() + 8 * kSmallSegments.segment_bytes;
+    EXPECT_LE(engine_->disk_bytes(), allowed) << "the log is not cleaned";
+  }
+
+  void ask_some() {
     for (uint64_t i = random_.below(5) + 1; i > 0; --i) {
       for (Twin& twin : choose()) {
         if (!handle(std::move(twin))) break;
       }
     }
+  }
+
+  // Sometimes others are let in while the disk works, as a store for many threads does.
+  void commit_all() {
+    if (engine_->staged() && random_.percent(30)) {
+      const Log::Batch& batch = engine_->begin_commit();
+      std::vector<Entry> flying = std::exchange(staged_, {});
+      std::vector<Told> told = std::exchange(told_, {});
+      ask_some();
+      settle(engine_->end_commit(Log::write(batch), clock_.now()), true, flying, told);
+    }
     const bool writes = engine_->staged();
     const auto committed = engine_->commit(clock_.now());
+    settle(committed, writes, std::exchange(staged_, {}), std::exchange(told_, {}));
+    // Before the next batch the disk may show a batch that failed.
+    const bool is_certain = committed.ok() && tails_.empty() && !engine_->staged();
+    if (is_certain && !disk_.dead() && random_.percent(30)) compare_with_replay();
+  }
+
+  void settle(const Result<void>& committed, bool writes, const std::vector<Entry>& entries,
+              const std::vector<Told>& told) {
     if (committed.ok()) {
-      journal_.insert(journal_.end(), staged_.begin(), staged_.end());
-      staged_.clear();
+      journal_.insert(journal_.end(), entries.begin(), entries.end());
       if (writes) tails_.clear();  // A later batch is durable: what failed before it is void.
-      for (Told& told : told_) learn(told);
-      told_.clear();
-    } else {
-      if (committed.error().code == Code::unavailable) tails_.push_back({journal_.size(), staged_});
-      staged_.clear();
-      told_.clear();
-      model_ = model_after(journal_);
-      clock_.advance(kLongerThanAnyHold);  // The engine counts leases anew.
+      for (const Told& each : told) learn(each);
+      return;
     }
-    if (disk_.dead() || random_.percent(2)) crash();
-    if (disk_.faults.capacity == 0) return;
-    const uint64_t allowed = 3 * engine_->index().live_bytes() + 8 * kSmallSegments.segment_bytes;
-    EXPECT_LE(engine_->disk_bytes(), allowed) << "the log is not cleaned";
+    if (committed.error().code == Code::unavailable) tails_.push_back({journal_.size(), entries});
+    staged_.clear();  // What was let in is gone as well.
+    told_.clear();
+    model_ = model_after(journal_);
+    EXPECT_EQ(engine_->index().changes(), 0U) << "what failed is not undone";
+  }
+
+  // What is on disk adds up to the index in memory, whatever failed and was undone, moved or
+  // dropped before. Only leases last longer after a start.
+  void compare_with_replay() {
+    const auto copied = disk_.copy();
+    auto opened = Engine::open(*copied, "/s", clock_.now(), kSmallSegments);
+    ASSERT_TRUE(opened.ok()) << opened.error().what;
+    const Index& live = engine_->index();
+    const Index& replayed = opened.value()->index();
+    EXPECT_EQ(describe(live, Leases::left_out), describe(replayed, Leases::left_out));
+    for (const auto& [name, queue] : live.queues()) {
+      for (const auto& item : queue->items) {
+        const Item* twin = replayed.item(name, item->id);
+        if (twin == nullptr) continue;  // Said above.
+        if (item->leased) {
+          EXPECT_TRUE(twin->leased && twin->hold == item->hold) << "of the lease on " << item->id;
+        } else if (twin->leased) {
+          EXPECT_LE(item->hidden_until, clock_.now()) << item->id << " was given back too early";
+        }
+      }
+    }
   }
 
   // False if the disk was in the way.
