@@ -374,6 +374,38 @@ TEST_F(EngineTest, ADiskThatFailsForHoursGetsOneSegmentMoreAtMost) {
   EXPECT_TRUE(check_store(disk, "/s").value().damages.empty());
 }
 
+// A newest segment without a batch may be made anew only if no mark says that it is there.
+TEST_F(EngineTest, ASegmentThatAMarkNamesIsNeverMissing) {
+  log::set_level(log::Level::off);
+  const Commit large{0, {Put{"t", "k", std::string(9000, 'x'), kAnyVersion}}};
+  for (uint64_t calls = 0; calls < 12; ++calls) {
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      SimDisk own_disk(calls * 10 + seed);
+      Instant now = kStart;
+      const auto put = [&](Engine& own) {
+        own.handle(Request(large), now);
+        return own.commit(now);
+      };
+      auto own = Engine::open(own_disk, "/s", now, options).value();
+      ASSERT_TRUE(put(*own).ok());  // The next segment is made.
+      own.reset();
+      own = Engine::open(own_disk, "/s", now, options).value();  // The marks name it.
+      own_disk.faults.sync_fails = 100;
+      ASSERT_FALSE(put(*own).ok());
+      own_disk.faults = {};
+      own_disk.die_after(calls);
+      now += Millis(1000);
+      static_cast<void>(put(*own).ok());
+      own_disk.die();
+      own.reset();
+      own_disk.revive(true);
+      const auto opened = Engine::open(own_disk, "/s", now, options);
+      ASSERT_TRUE(opened.ok()) << opened.error().what << " after " << calls << " calls";
+    }
+  }
+  log::set_level(log::Level::info);
+}
+
 TEST_F(EngineTest, ABlobWhoseNamingFailedLeavesNoFile) {
   open();
   for (const bool in_doubt : {false, true}) {
