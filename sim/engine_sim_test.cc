@@ -143,9 +143,11 @@ class EngineWorld {
       return;
     }
     if (committed.error().code == Code::unavailable) tails_.push_back({journal_.size(), entries});
-    // Some callers come again at once, with the same bytes.
+    // Some callers come again at once, with the same bytes. But an upload that ended is not undone.
     for (size_t i = random_.below(told.size() + 1); i > 0; --i) {
-      again_.insert(again_.begin(), {told[i - 1].request, entries[i - 1].request});
+      const Request& request = told[i - 1].request;
+      if (std::holds_alternative<BlobEnd>(request)) continue;
+      again_.insert(again_.begin(), {request, entries[i - 1].request});
     }
     staged_.clear();  // What was let in is gone as well.
     told_.clear();
@@ -199,6 +201,8 @@ class EngineWorld {
   std::string queue_name() { return "q" + std::to_string(random_.below(3)); }
   std::string table_name() { return "t" + std::to_string(random_.below(2)); }
   std::string key() { return "k" + std::to_string(random_.below(8)); }
+  // Some last over many steps, and so over the cleaning of their segment.
+  Millis hold() { return Millis(1 + random_.below(random_.percent(30) ? 60'000 : 3'000)); }
   std::string body() { return std::string(random_.below(300), static_cast<char>(random_.next())); }
 
   std::vector<Twin> choose() {
@@ -209,10 +213,8 @@ class EngineWorld {
         return commit();
       case 3:
       case 4: {
-        const Pull pull{.queue = queue_name(),
-                        .max = 1 + random_.below(6),
-                        .hold = Millis(1 + random_.below(3000)),
-                        .wait = Millis(0)};
+        const Pull pull{
+            .queue = queue_name(), .max = 1 + random_.below(6), .hold = hold(), .wait = Millis(0)};
         return {{pull, pull}};
       }
       case 5:
@@ -286,7 +288,7 @@ class EngineWorld {
     if (held_.empty()) return {};
     const Held& held = held_[random_.below(held_.size())];
     Renew engine{.queue = held.queue, .leases = {held.engine}, .hold = Millis(0)};
-    if (random_.percent(70)) engine.hold = Millis(1 + random_.below(3000));
+    if (random_.percent(70)) engine.hold = hold();
     Renew model = engine;
     model.leases = {held.model};
     return {{engine, model}};
