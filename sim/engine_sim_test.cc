@@ -99,13 +99,20 @@ class EngineWorld {
   void step() {
     clock_.advance(Millis(random_.below(700)));
     if (random_.percent(4)) disk_.die_after(random_.below(8));
+    const std::string oldest = oldest_segment();
     ask_some();
     commit_all();
-    // More often while nobody knows what became of the last batch.
-    if (disk_.dead() || random_.percent(tails_.empty() ? 2 : 20)) crash();
+    // More often when a segment was dropped, and while nobody knows what became of the last batch.
+    const bool is_delicate = !tails_.empty() || oldest != oldest_segment();
+    if (disk_.dead() || random_.percent(is_delicate ? 20 : 2)) crash();
     if (disk_.faults.capacity == 0) return;
     const uint64_t allowed = 3 * engine_->index().live_bytes() + 8 * kSmallSegments.segment_bytes;
     EXPECT_LE(engine_->disk_bytes(), allowed) << "the log is not cleaned";
+  }
+
+  std::string oldest_segment() const {
+    const auto segments = disk_.list("/s/log");
+    return segments.ok() && !segments.value().empty() ? segments.value().front() : "";
   }
 
   void ask_some() {
