@@ -46,7 +46,8 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
 Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique_ptr<Desk> desk)
-    : connect_(std::move(options.connect)),
+    : whole_outputs_(options.whole_outputs),
+      connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
       turns_(connect_),
@@ -116,13 +117,15 @@ void Agent::turn(Instant until, int also) {
   auto answers = desk_->gather(wake, nap ? others_ : epoll_);
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
+  const std::vector<Sent> uploads = sent_.take();
+  if (whole_outputs_ && must_stop(endings, uploads)) return;
   const Now now = Agent::now();
   for (NumberedAnswer& answer : answers) {
     if (const auto* error = std::get_if<Error>(&answer.answer)) say_trouble(*error, now.at);
     mind_.answered(answer.id, std::move(answer.answer), now);
   }
   if (!endings.empty()) mind_.ended(std::move(endings), now);
-  for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
+  for (const Sent& sent : uploads) mind_.uploaded(sent.ticket, sent.result, now);
   if (mind_.next_wake() <= now.at) mind_.tick(now);
   carry_out();
   if (advisor_ != nullptr) follow_advice();
@@ -181,6 +184,19 @@ void Agent::upload(const WorkerMind::Upload& upload) {
     unlink(upload.file.c_str());
     sent_.put({upload.ticket, std::move(result)});
   });
+}
+
+// Such a task is not over: it is run again when there is room for what it writes.
+bool Agent::must_stop(const std::vector<Ending>& endings, const std::vector<Sent>& sent) {
+  for (const Ending& ending : endings) {
+    const model::Outcome& outcome = ending.outcome;
+    if (outcome.out().cut() + outcome.err().cut() == 0) continue;
+    failure_ = {Code::full, outcome.why()};
+  }
+  for (const Sent& one : sent) {
+    if (!one.result.ok()) failure_ = one.result.error();
+  }
+  return failure_.has_value();
 }
 
 bool Agent::leaves_within(Millis pause) const {

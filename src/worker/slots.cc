@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "worker/attempt.h"
+#include "worker/keeper.h"
 #include "worker/orphans.h"
 #include "worker/private_folder.h"
 #include "worker/slot.h"
@@ -29,22 +30,26 @@ Error failure(std::string_view action, const std::string& what, const std::error
   return {Code::invalid, fmt::format("cannot {} {}: {}", action, what, error.message())};
 }
 
-// Absolute, because tasks run elsewhere; and without what an earlier worker left when it was
-// killed.
-Result<std::string> prepare_folder(const std::string& name) {
+// Absolute, because tasks run elsewhere.
+Result<std::string> prepare_folder(const std::string& name, bool& used) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(name, error).lexically_normal();
-  if (!error) std::filesystem::create_directories(path, error);
+  if (!error) used = !std::filesystem::create_directories(path, error);
   if (error) return failure("make the worker's folder", name, error);
   if (access(path.c_str(), W_OK | X_OK) != 0) {
     return failure("use the worker's folder", name, {errno, std::system_category()});
   }
+  return path.string();
+}
+
+// Without what an earlier worker left when it was killed.
+void tidy_folder(const std::string& path) {
+  std::error_code error;
   auto entry = std::filesystem::directory_iterator(path, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string file = entry->path().filename();
     if (file.starts_with("slot-") || file.starts_with("spool-")) remove_tree(entry->path());
   }
-  return path.string();
 }
 
 // While it lives, threads are born with all signals blocked: handlers are the owner's business, and
@@ -68,13 +73,12 @@ class SignalsBlocked {
 
 class ThreadedSlots final : public Slots {
  public:
-  explicit ThreadedSlots(SlotOptions options)
-      : options_(std::move(options)), around_(Surroundings::ours()) {
+  explicit ThreadedSlots(SlotOptions options) : options_(std::move(options)) {
     exchange_.slots = exchange_.limit = options_.slots;
   }
   ~ThreadedSlots() override;
 
-  Result<void> start();
+  Result<void> start(bool used);  // The folder, before.
   void assign(std::vector<Assignment> assignments, size_t grab) override;
   std::vector<Ending> take() override;
   int descriptor() const override { return exchange_.event; }
@@ -86,6 +90,7 @@ class ThreadedSlots final : public Slots {
   void reap();
 
   SlotOptions options_;
+  std::unique_ptr<Keeper> keeper_;  // Goes after all that it keeps.
   Surroundings around_;
   Orphans orphans_;
   Exchange exchange_;
@@ -94,7 +99,11 @@ class ThreadedSlots final : public Slots {
   std::vector<std::thread> threads_;
 };
 
-Result<void> ThreadedSlots::start() {
+Result<void> ThreadedSlots::start(bool used) {
+  keeper_ = TRY(Keeper::start(options_.folder, used));
+  tidy_folder(options_.folder);
+  around_ = Surroundings::ours(keeper_->mark());
+  orphans_.keep_out(keeper_->pid());
   exchange_.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (exchange_.event < 0) {
     return failure("make", "an eventfd", {errno, std::system_category()});
@@ -187,9 +196,10 @@ void ThreadedSlots::limit(size_t slots) {
 }  // namespace
 
 Result<std::unique_ptr<Slots>> Slots::start(SlotOptions options) {
-  options.folder = TRY(prepare_folder(options.folder));
+  bool used = false;
+  options.folder = TRY(prepare_folder(options.folder, used));
   auto slots = std::make_unique<ThreadedSlots>(std::move(options));
-  TRY(slots->start());
+  TRY(slots->start(used));
   return std::unique_ptr<Slots>(std::move(slots));
 }
 

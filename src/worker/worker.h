@@ -48,6 +48,10 @@ struct WorkerOptions {
   size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
   Millis pace = Millis(20);        // See Doors.
   uint64_t seed = 0;
+  // Told of each outcome before it is published; true: no more tasks are started. With it none
+  // waits in front of the slots, so each is started after those that ended before were looked at
+  // (dunlin run --halt).
+  std::function<bool(const model::Outcome& outcome)> enough = {};
 };
 
 class WorkerMind {

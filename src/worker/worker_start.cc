@@ -144,7 +144,8 @@ void WorkerMind::start() {
   if (stopping() || no_more_ || unstarted_ == 0) return;
   // Tasks in the slots' list are out of others' reach, so only short ones wait there, and none of
   // unknown length.
-  const auto most_of = [this](double pace) {
+  const auto most_of = [this](double pace) -> uint64_t {
+    if (options_.enough) return slots_;
     const bool wait = pace > 0 && pace <= kShortUs;
     const double ahead = wait ? std::clamp(kBufferUs / pace, 1.0, double{kBufferMax}) : 0;
     return slots_ * (1 + static_cast<uint64_t>(ahead));
@@ -497,6 +498,7 @@ void WorkerMind::settle(Held& held, uint64_t task, PendingOutcome&& pending) {
   pending.held = held.id;
   pending.task = task;
   pending.outcome.set_offset(offset_of(task));
+  if (options_.enough && options_.enough(pending.outcome)) no_more_ = true;
   if (pending.outcome.why().size() > kWhyMax) pending.outcome.mutable_why()->resize(kWhyMax);
   PageView& view = held.plan->pages[page_of(task)];
   view.outcomes.push_back(std::move(pending));

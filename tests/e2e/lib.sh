@@ -163,6 +163,9 @@ start_worker() {
   wait_for "$name.out" "worker $name"
 }
 
+# tasks_of PID: the processes that this worker has started, but for its keeper.
+tasks_of() { ps -o pid=,comm= --ppid "$1" | awk '$2 != "dunlin-keeper" {print $1}'; }
+
 # stop_worker [PID]: asks it to leave, and waits until it has.
 stop_worker() {
   kill -TERM "${1:-$worker}"
