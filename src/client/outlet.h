@@ -28,7 +28,8 @@ class Outlet {
   // and how many the file has, or the pipe's reader has taken out.
   uint64_t taken() const;
 
-  bool reader_gone() const;  // Nobody will read what is in the pipe.
+  bool reader_gone() const;                          // Nobody will read what is in the pipe.
+  bool broken_pipe() const { return reader_gone_; }  // A write has failed for that reason.
   bool interrupted() const { return interrupted_; }
 
   // Waits until a file's bytes are durable; nothing for others. From any thread.

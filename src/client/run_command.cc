@@ -256,7 +256,7 @@ void say_going_on(const RunVerb& verb, const Runner& runner, const RunShow& show
 // Something could not be shown. What was, is marked; the rest is shown when the run goes on.
 Result<int> break_off(const Error& error, RunShow& show, bool quiet) {
   const Result<void> marked = show.close(false);
-  if (show.reader_gone()) return kExitPipe;  // Quietly, as any program whose reader went away.
+  if (show.broken_pipe()) return kExitPipe;  // Quietly, as any program whose reader went away.
   if (!show.interrupted()) return error;
   if (!quiet) complain(error.what + "; the same line goes on");
   return kExitInterrupted;

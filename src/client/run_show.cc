@@ -190,7 +190,7 @@ Result<void> RunShow::mark(bool now) {
   const Instant instant = posix_clock().now();
   if (marker_->busy() || to_mark_.empty() || (instant < mark_after_ && !now)) return {};
   // At the end somebody who still reads is trusted to read the rest.
-  const bool trusted = now && !reader_gone() && !interrupted();
+  const bool trusted = now && !out_.reader_gone() && !err_.reader_gone() && !interrupted();
   const uint64_t out = trusted ? out_.written() : out_.taken();
   const uint64_t err = trusted ? err_.written() : err_.taken();
   std::set<uint64_t> pages;

@@ -46,7 +46,7 @@ class RunShow {
   // Marks all that was written. With `complete`, only makes it durable: the marks will go, too.
   Result<void> close(bool complete);
 
-  bool reader_gone() const { return out_.reader_gone() || err_.reader_gone(); }
+  bool broken_pipe() const { return out_.broken_pipe() || err_.broken_pipe(); }
   bool interrupted() const { return out_.interrupted() || err_.interrupted(); }
 
   void progress(Runner& runner, Instant now, bool last);

@@ -40,6 +40,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   agent.slots.slots = options.slots;
   agent.slots.folder = slots_folder(options.folder);
   agent.slots.worker_id = "run";
+  agent.slots.alone = true;
   agent.connect = [&store]() -> Result<std::unique_ptr<CallStore>> {
     std::unique_ptr<CallStore> another = store.connect();
     return another;

@@ -60,9 +60,10 @@ TEST_F(ShownTest, MarksAreReadAgainAndBlobsGoAfterThem) {
   publish(0, {0, 1, 2});
   publish(2, {7});
   const std::string blob = "outputs-of-the-first";
-  ASSERT_TRUE(store_->blobs()
-                  .put(blob, 3, [](uint64_t, size_t) -> Result<std::string> { return std::string("abc"); })
-                  .ok());
+  ASSERT_TRUE(
+      store_->blobs()
+          .put(blob, 3, [](uint64_t, size_t) -> Result<std::string> { return std::string("abc"); })
+          .ok());
   bool synced = false;
   {
     Shown shown(600);

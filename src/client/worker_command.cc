@@ -100,6 +100,7 @@ Result<int> run(const WorkerVerb& verb) {
   options.worker = TRY(read_options(verb));
   TRY(read_advice(verb, options));
   options.slots.worker_id = options.worker.id;
+  options.slots.alone = true;
   options.slots.folder =
       verb.folder.empty() ? TRY(state_folder("workers/" + options.worker.id)) : verb.folder;
   const std::string at = verb.target.at;

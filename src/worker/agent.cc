@@ -191,7 +191,7 @@ bool Agent::must_stop(const std::vector<Ending>& endings, const std::vector<Sent
   for (const Ending& ending : endings) {
     const model::Outcome& outcome = ending.outcome;
     if (outcome.out().cut() + outcome.err().cut() == 0) continue;
-    failure_ = {Code::full, outcome.why()};
+    failure_ = {Code::full, outcome.why() + ": make room there, and start it again"};
   }
   for (const Sent& one : sent) {
     if (!one.result.ok()) failure_ = one.result.error();

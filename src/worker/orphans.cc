@@ -139,6 +139,7 @@ Orphans::Whose Orphans::whose(pid_t pid, pid_t its_session, pid_t session,
   const Marked marked = is_marked(pid, marks);
   if (marked == Marked::yes) return Whose::ended;
   if (marked == Marked::unclear) return Whose::unclear;
+  if (!alone_) return Whose::other;
   const std::set<pid_t>& sessions = suspects_.try_emplace(pid, running_).first->second;
   return sessions.empty() ? Whose::ended : Whose::other;
 }

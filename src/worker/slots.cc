@@ -104,6 +104,7 @@ Result<void> ThreadedSlots::start(bool used) {
   tidy_folder(options_.folder);
   around_ = Surroundings::ours(keeper_->mark());
   orphans_.keep_out(keeper_->pid());
+  orphans_.set_alone(options_.alone);
   exchange_.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (exchange_.event < 0) {
     return failure("make", "an eventfd", {errno, std::system_category()});
