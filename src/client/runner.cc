@@ -36,7 +36,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
   agent.worker.enough = std::move(options.enough);
-  agent.whole_outputs = true;
+  agent.stop_when_full = true;
   agent.slots.slots = options.slots;
   agent.slots.folder = slots_folder(options.folder);
   agent.slots.worker_id = "run";

@@ -31,6 +31,10 @@ bool passing(const Error& error) {
   return error.code == Code::unavailable || error.code == Code::full;
 }
 
+Error no_room(const std::string& why) {
+  return {Code::full, why + ": make room there, and start it again"};
+}
+
 Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
   const auto file = TRY(posix_disk().open_to_read(upload.file));
   const uint64_t size = TRY(file->size());
@@ -46,7 +50,7 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
 Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique_ptr<Desk> desk)
-    : whole_outputs_(options.whole_outputs),
+    : stop_when_full_(options.stop_when_full),
       connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
@@ -118,10 +122,13 @@ void Agent::turn(Instant until, int also) {
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
   const std::vector<Sent> uploads = sent_.take();
-  if (whole_outputs_ && must_stop(endings, uploads)) return;
+  if (stop_when_full_ && must_stop(endings, uploads)) return;
   const Now now = Agent::now();
   for (NumberedAnswer& answer : answers) {
-    if (const auto* error = std::get_if<Error>(&answer.answer)) say_trouble(*error, now.at);
+    if (const auto* error = std::get_if<Error>(&answer.answer)) {
+      if (stop_when_full_ && error->code == Code::full) failure_ = no_room(error->what);
+      say_trouble(*error, now.at);
+    }
     mind_.answered(answer.id, std::move(answer.answer), now);
   }
   if (!endings.empty()) mind_.ended(std::move(endings), now);
@@ -172,7 +179,8 @@ void Agent::upload(const WorkerMind::Upload& upload) {
   lane_->post([this, upload] {
     Result<void> result = try_upload(upload);
     bool said = false;
-    while (!result.ok() && passing(result.error()) && !leaves_within(kUploadPause)) {
+    while (!result.ok() && passing(result.error()) && !stop_when_full_ &&
+           !leaves_within(kUploadPause)) {
       if (!std::exchange(said, true)) {
         log::warning("cannot store an output yet file={}: {}", upload.file, result.error().what);
       }
@@ -191,7 +199,7 @@ bool Agent::must_stop(const std::vector<Ending>& endings, const std::vector<Sent
   for (const Ending& ending : endings) {
     const model::Outcome& outcome = ending.outcome;
     if (outcome.out().cut() + outcome.err().cut() == 0) continue;
-    failure_ = {Code::full, outcome.why() + ": make room there, and start it again"};
+    failure_ = no_room(outcome.why());
   }
   for (const Sent& one : sent) {
     if (!one.result.ok()) failure_ = one.result.error();

@@ -25,7 +25,8 @@ struct AgentOptions {
   // The group of machines that it belongs to: then it has as many slots as it is advised to.
   std::string infrastructure = {};
   Millis scale_time = Millis(0);  // With one: how long is measured before that changes.
-  bool whole_outputs = false;     // One that cannot be kept whole is a failure() of ours.
+  // No room for what tasks leave is a failure() of ours; else it is tried again until there is.
+  bool stop_when_full = false;
 };
 
 class Agent {
@@ -70,7 +71,7 @@ class Agent {
   bool leaves_within(Millis pause) const;
   void say_trouble(const Error& error, Instant now);
 
-  const bool whole_outputs_;
+  const bool stop_when_full_;
   std::optional<Error> failure_;
   Connect connect_;
   WorkerMind mind_;  // Before the slots, which read its plans.

@@ -25,3 +25,15 @@ mount -o remount,size=100m w1.folder
 [ "$(wc -c <shown)" -ge 20003000 ] || fail "$(wc -c <shown) bytes were shown"
 same "$(grep -c 20000000 ran)" 2
 same "$(ls w1.folder/state/dunlin/runs)" ""
+
+# The same if there is no room for the outcomes: it does not wait for ever.
+mount -o remount,size=6m w1.folder
+line=("$DUNLIN" run -j2 'head -c 50000 /dev/zero | tr "\0" x; echo {}' ::: {1..300})
+code=0
+timeout 60 "${line[@]}" >shown 2>said || code=$?
+same "$code" 1
+says "$(<said)" "No space left" "make room"
+mount -o remount,size=100m w1.folder
+"${line[@]}" >>shown 2>said
+same "$(tr -d x <shown | sort -nu | wc -l)" 300
+same "$(ls w1.folder/state/dunlin/runs)" ""
