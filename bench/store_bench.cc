@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kPayload = 100;
 
+}  // namespace
+
 std::vector<Message> make_messages(size_t first, size_t count) {
   std::vector<Message> messages;
   messages.reserve(count);
@@ -23,8 +25,6 @@ std::vector<Message> make_messages(size_t first, size_t count) {
   }
   return messages;
 }
-
-}  // namespace
 
 // Push, pull and finish `total` messages, `batch` at a time. Returns messages per second.
 double cycle(Store& store, const std::string& queue, size_t total, size_t batch) {
@@ -90,40 +90,6 @@ void embedded(Table& table, const std::string& folder, bool quick) {
     store.reset();
     std::filesystem::remove_all(folder + "/embedded");
   }
-}
-
-void reopen(Table& table, const std::string& folder, bool quick) {
-  const size_t total = quick ? 200'000 : 1'000'000;
-  {
-    auto store = open_file_store(folder + "/reopen").value();
-    for (size_t done = 0; done < total; done += 10'000) {
-      CHECK(store->queue().push("q", make_messages(done, 10'000)).ok());
-    }
-  }
-  const double start = seconds_now();
-  auto store = open_file_store(folder + "/reopen").value();
-  const double took = seconds_now() - start;
-  CHECK(store->queue().depth("q").value().ready == total);
-  const double memory = resident_mib("self");
-  const double read_start = seconds_now();
-  size_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "/reopen/log")) {
-    bytes += posix_disk().open_to_read(entry.path()).value()->size().value();
-    std::string all(posix_disk().open_to_read(entry.path()).value()->size().value(), '\0');
-    CHECK(posix_disk().open_to_read(entry.path()).value()->read(0, all).ok());
-  }
-  table.add({.what = fmt::format("reopen {} queued messages", total),
-             .batch = 10'000,
-             .durability = "synced",
-             .payload = "100 B",
-             .result = fmt::format("{:.2f} s", took),
-             .limit = fmt::format("reading its {} MiB {:.2f} s; {:.0f} B RSS a message",
-                                  bytes >> 20, seconds_now() - read_start,
-                                  memory * (1 << 20) / static_cast<double>(total)),
-             .verdict = verdict(took < 5, "< 5 s"),
-             .met = took < 5});
-  store.reset();
-  std::filesystem::remove_all(folder + "/reopen");
 }
 
 int run_all(int argc, char** argv) {

@@ -1,4 +1,5 @@
-// Clocks for tests: one that moves only when told to, and the real one with a way to skip ahead.
+// Clocks for tests: one that moves only when told to, the same as a machine sees it that is set
+// wrong, and the real one with a way to skip ahead.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,30 @@ class SimClock final : public Clock {
 
  private:
   Instant now_ = Instant(Millis(1));
+};
+
+// As it is now.
+class StoppedClock final : public Clock {
+ public:
+  explicit StoppedClock(Instant now) : now_(now) {}
+  Instant now() const override { return now_; }
+  WallTime wall() const override { return WallTime(now_.time_since_epoch()); }
+
+ private:
+  const Instant now_;
+};
+
+// Of one machine: time passes as everywhere, but its wall clock is off, and may jump.
+class SkewedClock final : public Clock {
+ public:
+  SkewedClock(const Clock& clock, Millis off) : clock_(clock), off_(off) {}
+  Instant now() const override { return clock_.now(); }
+  WallTime wall() const override { return clock_.wall() + off_; }
+  void jump(Millis by) { off_ += by; }
+
+ private:
+  const Clock& clock_;
+  Millis off_;
 };
 
 // For engines with threads of their own.

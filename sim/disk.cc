@@ -78,6 +78,7 @@ class SimHandle final : public File {
     if (offset >= file_->now.size()) return size_t{0};
     const size_t size = std::min<size_t>(into.size(), file_->now.size() - offset);
     std::copy_n(file_->now.data() + offset, size, into.data());
+    disk_.bytes_read += size;
     return size;
   }
 

@@ -42,6 +42,8 @@ class SimDisk final : public Disk {
   };
   Faults faults;
 
+  mutable uint64_t bytes_read = 0;  // Since it was made.
+
   // Called at every sync, so that a slow disk can move a clock.
   std::function<void()> on_sync;
 

@@ -1,6 +1,9 @@
 #include "sim/dump.h"
 
+#include <gtest/gtest.h>
+
 #include <fmt/format.h>
+#include <map>
 
 #include "base/crc32c.h"
 
@@ -76,6 +79,47 @@ std::string dump(Core& core, Instant now) {
   for (const BlobInfo& blob : std::get<BlobNames>(blobs).blobs) {
     text += shape(core.handle(BlobGet{.name = blob.name, .offset = 0, .max = 1000}, now)) + "\n";
   }
+  return text;
+}
+
+static std::string describe(Position at) {
+  return fmt::format("{}:{}+{}", at.segment, at.offset, at.size);
+}
+
+std::string describe(const Index& index, Leases leases) {
+  std::string text = fmt::format("{} bytes\n", index.live_bytes());
+  std::map<uint32_t, uint64_t> segments;
+  for (const auto& [table, rows] : index.tables()) {
+    for (auto row = rows.begin(); row != rows.end(); ++row) {
+      const auto& [key, state] = *row;
+      text += fmt::format("{}/{} {} v{}\n", table, key, describe(state.at), state.version);
+      segments[state.at.segment] += state.at.size;
+    }
+  }
+  for (const auto& [name, blob] : index.blobs()) {
+    text += fmt::format("blob {} {} {} {}\n", name, describe(blob.at), blob.file, blob.size);
+    segments[blob.at.segment] += blob.at.size;
+  }
+  for (const auto& [name, queue] : index.queues()) {
+    std::map<uint64_t, const Item*> items;
+    for (const auto& item : queue->items) items.emplace(item->number, item.get());
+    for (const auto& [number, item] : items) {
+      text += fmt::format("{} {} #{} {} {} t{}", name, item->id, number, describe(item->at),
+                          item->attempts, item->token);
+      EXPECT_NE(queue->ready.contains(number), item->leased) << item->id;
+      if (item->leased && leases == Leases::shown) {
+        text += fmt::format(" {} until {}", item->hold.count(),
+                            item->hidden_until.time_since_epoch().count());
+      }
+      text += "\n";
+      segments[item->at.segment] += item->at.size;
+    }
+  }
+  for (const auto& [segment, bytes] : segments) {
+    text += fmt::format("segment {}: {} {}\n", segment, bytes, index.live_bytes(segment));
+  }
+  const Item* first = index.first_to_expire();
+  if (first != nullptr && leases == Leases::shown) text += "first lease: " + first->id + "\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/index.h"
 #include "store/request.h"
 
 namespace dunlin {
@@ -12,5 +13,9 @@ std::string shape(const Answer& answer);
 
 // Everything in the store. Pulls all messages that are not held, so it is for copies.
 std::string dump(Core& core, Instant now);
+
+// All that an index knows, with positions and leases.
+enum class Leases { shown, left_out };
+std::string describe(const Index& index, Leases leases = Leases::shown);
 
 }  // namespace dunlin

@@ -63,7 +63,10 @@ class HubWorld {
       options.limits = {.waiting_max = 1 + random_.below(3),
                         .unanswered_max = 2 + random_.below(4),
                         .staged_max = 1 + random_.below(500),
-                        .staged_all_max = 1 + random_.below(1'000)};
+                        .staged_all_max = 1 + random_.below(1'000),
+                        .uploads_max = 1 + random_.below(2),
+                        .uploads_all_max = 1 + random_.below(2),
+                        .beginners_max = random_.below(3)};
       options.unsent_max = random_.below(500);
     }
     return options;
@@ -82,7 +85,7 @@ class HubWorld {
     add(std::type_identity<Producer>(), random_.below(2), queues, false);
     add(std::type_identity<Counter>(), random_.below(3));
     add(std::type_identity<Reader>(), random_.below(2));
-    add(std::type_identity<Archivist>(), random_.below(2));
+    add(std::type_identity<Archivist>(), random_.below(4));
     first_worker_ = clients_.size();
     add(std::type_identity<Worker>(), 1 + random_.below(4), queues);
     for (size_t i = 0; i < 4; ++i) {

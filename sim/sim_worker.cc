@@ -9,6 +9,7 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
+#include "sim/clock.h"
 #include "sim/task_world.h"
 
 namespace dunlin {
@@ -44,6 +45,7 @@ void SimWorker::start() {
 
 void SimWorker::come_again(Millis pause) {
   mind_.reset();
+  ledgers_seen_ = {};
   if (way_ != nullptr) way_->close();
   ++life_;
   world_.events().after(pause, [this, life = life_] {
@@ -171,14 +173,15 @@ void SimWorker::run_partition(uint64_t ticket) {
         fiber.pause(frozen_until_ - world_.events().now());
         continue;
       }
-      const WallTime wall = WallTime(world_.events().now().time_since_epoch() + skew_);
+      const SkewedClock clock(world_.events(), skew_);
+      const Looker looker{ledgers_seen_, clock};
       if (fails && who.had > 0) {
-        if (!lose_partition(store->table(), who, wall).ok()) continue;
+        if (!lose_partition(store->table(), who, looker).ok()) continue;
         failed = true;
         break;
       }
       const bool leaving = who.had > 0 && world_.random().percent(3);
-      const auto turn = take_turn(store->table(), who, wall, leaving);
+      const auto turn = take_turn(store->table(), who, looker, leaving);
       if (!turn.ok()) {
         fiber.pause(Millis(100));
         continue;

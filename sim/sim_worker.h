@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/env.h"
+#include "model/ledger_clock.h"
 #include "sim/task_ledger.h"
 #include "worker/worker.h"
 
@@ -50,6 +51,7 @@ class SimWorker {
   Instant broken_until_;
   Instant wake_;
   Millis skew_ = Millis(0);
+  LedgerClock ledgers_seen_;
 };
 
 }  // namespace dunlin

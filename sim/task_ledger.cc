@@ -192,8 +192,9 @@ void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page&
   }
   const auto lost = lost_.find(which);
   const size_t losses = lost == lost_.end() ? 0 : lost->second.size();
-  EXPECT_GE(losses + 1, kLostMax) << "task " << task << " of " << one.id << " is lost after "
-                                  << losses << " losses: " << outcome.why();
+  EXPECT_GE(losses + 1, losses_max(one.spec))
+      << "task " << task << " of " << one.id << " is lost after " << losses
+      << " losses: " << outcome.why();
 }
 
 void TaskLedger::check_job(CallStore& store, const SimJob& one) {

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "model/keys.h"
+#include "model/ledgers.h"
 #include "model/steer.h"
 #include "model/submit.h"
 #include "sim/client.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr Millis kLostAfter = Millis(1000);
 constexpr Millis kTroubleMax = Millis(12'000);
-constexpr Millis kPeaceMax = std::chrono::minutes(30);
+constexpr Millis kPeaceMax = std::chrono::hours(6);
 constexpr Millis kLateMax = Millis(9'000);  // Longer than any lease.
 constexpr uint32_t kSlotsMost = 4;
 constexpr uint64_t kStepsMax = 20'000'000;
@@ -524,6 +525,14 @@ std::string TaskWorld::describe_rows(const SimJob& job) {
       text += fmt::format(" {}{}", i, has_bit(page.moved(), i) ? "m" : "");
     }
     text += '\n';
+  }
+  const std::vector<Row> ledgers = store_->table().scan(kLedgers, job.id, "", 100).value();
+  for (const Row& row : ledgers) {
+    model::Ledger ledger;
+    if (row.key == job.id && ledger.ParseFromString(row.value)) {
+      text += fmt::format("  ledger {} of {}: {}\n", row.key, job.spec.iterations().total(),
+                          ledger.ShortDebugString());
+    }
   }
   const std::vector<Row> nodes = store_->table().scan(kNodes, job.id + "/", "", 100).value();
   for (const Row& row : nodes) {

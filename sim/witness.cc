@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "hub/hub.h"
+
 namespace dunlin {
 namespace {
 
@@ -177,6 +179,11 @@ void Witness::turned(Core& core, bool core_was_well, std::optional<Instant> wake
 
 void Witness::check_waiting(const Asked& asked, Instant now) {
   const auto* pull = std::get_if<Pull>(&asked.request);
+  const auto* part = std::get_if<BlobPart>(&asked.request);
+  if (part != nullptr && part->offset == 0) {
+    EXPECT_LT(now, asked.received + Hub::kPlaceWait) << "an upload waits beyond its time";
+    return;
+  }
   ASSERT_TRUE(pull != nullptr) << "a request of kind " << asked.request.index()
                                << " has no answer after its turn";
   EXPECT_FALSE(draining_) << "a pull waits in a hub that drains";

@@ -30,6 +30,7 @@ namespace dunlin::sdk {
 inline namespace v1 {
 
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
+inline constexpr uint32_t kUnlimitedLosses = UINT32_MAX;
 
 struct ConnectOptions {
   std::string token = {};
@@ -65,6 +66,7 @@ struct JobOptions {
   std::chrono::milliseconds timeout{0};  // 0: none.
   uint32_t retries = 0;                  // Further tries after a failure of the task itself.
   std::chrono::milliseconds backoff{0};  // Before the first of them; doubles with each.
+  uint32_t losses = 0;  // Workers that a task may take with it; 0: three, or kUnlimitedLosses.
   std::vector<std::string> requires_tags = {};
   uint32_t cpus = 0;  // Of a task; 0 means 1.
   uint64_t mem_bytes = 0;

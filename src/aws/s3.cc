@@ -135,7 +135,7 @@ void s3_fail(Call& call, const Error& error) {
     case Code::conflict:
       return s3_fail(call, 409, "OperationAborted", error.what);
     case Code::full:
-    case Code::not_found:  // An upload that was forgotten because there are too many.
+    case Code::not_found:  // An upload that was forgotten: the hub was started anew.
       return s3_fail(call, 503, "SlowDown", error.what);
     default:
       return s3_fail(call, 500, "InternalError", error.what);

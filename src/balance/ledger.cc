@@ -53,7 +53,7 @@ uint64_t span_size(const Ledger& ledger, size_t index, Millis pace, Millis now) 
 }
 
 // What a partition goes on with that has nothing left of its own. REQUIRES: the pool is not empty.
-Span find_more(Ledger& ledger) {
+Span find_more(Ledger& ledger, bool whole) {
   if (!ledger.back.empty()) {
     const Span found = ledger.back.back();
     ledger.back.pop_back();
@@ -61,13 +61,16 @@ Span find_more(Ledger& ledger) {
   }
   const auto size = [](const Ledger::Holder& one) { return one.own.size(); };
   Span& most = std::ranges::max_element(ledger.holders, {}, size)->own;
-  const Span found = {most.first + most.size() / 2, most.last};
+  const Span found = {whole ? most.first : most.first + most.size() / 2, most.last};
   most.last = found.first;
   return found;
 }
 
 Span take(Ledger& ledger, Ledger::Holder& holder, uint64_t size) {
-  if (holder.own.size() == 0) holder.own = find_more(ledger);
+  const bool whole = ledger.pieces() >= kPiecesMax;
+  if (holder.own.size() == 0) holder.own = find_more(ledger, whole);
+  const bool joins = !holder.spans.empty() && holder.spans.back().last == holder.own.first;
+  if (whole && !joins) size = holder.own.size();
   const Span taken = {holder.own.first, holder.own.first + std::min(size, holder.own.size())};
   holder.own.first = taken.last;
   return taken;
@@ -96,6 +99,12 @@ uint64_t Ledger::pool() const {
   for (const Span& span : back) sum += span.size();
   for (const Holder& holder : holders) sum += holder.own.size();
   return sum;
+}
+
+size_t Ledger::pieces() const {
+  size_t count = back.size();
+  for (const Holder& holder : holders) count += holder.spans.size() + (holder.own.size() > 0);
+  return count;
 }
 
 Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold) {

@@ -4,7 +4,8 @@
 //
 // At first each partition has a part of them to itself, and takes it span by span; who has nothing
 // left takes what came back, or half of what the slowest has not taken yet. So a partition has few
-// spans, however long it works.
+// spans, however long it works. If there are many all the same, because many were lost, nothing is
+// divided any more: then a span is all that lies together.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 namespace dunlin::balance {
 
 inline constexpr Millis kLedgerGap = Millis(1);  // Task::gap: turns may come at any time.
+inline constexpr size_t kPiecesMax = 6000;       // Beyond that, a ledger does not become longer.
 
 struct Span {
   uint64_t first = 0;
@@ -43,6 +45,9 @@ struct Ledger {
 
   // What nobody has.
   uint64_t pool() const;
+
+  // Spans, of all kinds: what makes it long.
+  size_t pieces() const;
 };
 
 Ledger make_ledger(uint64_t iterations, size_t partitions, Millis threshold);

@@ -11,7 +11,9 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;
 inline constexpr int kExitDenied = 4;
 inline constexpr int kExitNotFound = 5;
+inline constexpr int kExitCut = 6;  // An output is not whole; no task failed.
 inline constexpr int kExitInterrupted = 130;
+inline constexpr int kExitPipe = 141;  // As a shell says it of one that SIGPIPE has ended.
 
 int exit_code(Code code);
 

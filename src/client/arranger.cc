@@ -61,6 +61,7 @@ std::optional<Ended> Arranger::take_forgotten() {
 
 std::optional<Ended> Arranger::next() {
   if (!keep_order_) {
+    if (!forgotten_.empty()) return take_forgotten();
     if (arrived_.empty()) return std::nullopt;
     std::optional<Ended> one = std::move(arrived_.front());
     arrived_.pop_front();
@@ -69,6 +70,7 @@ std::optional<Ended> Arranger::next() {
   const uint64_t kept = waiting_.empty() ? UINT64_MAX : waiting_.begin()->first;
   const uint64_t gone = forgotten_.empty() ? UINT64_MAX : forgotten_.begin()->first;
   const uint64_t first = std::min(kept, gone);
+  while (was_shown_ && next_ < first && first != UINT64_MAX && was_shown_(next_)) ++next_;
   if (first == UINT64_MAX || (first != next_ && !ended_)) return std::nullopt;
   if (first == gone && gone != kept) return take_forgotten();
   std::optional<Ended> one = std::move(waiting_.begin()->second);

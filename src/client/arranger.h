@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "model/records.pb.h"
 
@@ -22,11 +24,16 @@ struct Ended {
 
 class Arranger {
  public:
-  explicit Arranger(bool keep_order, size_t bytes_max = kArrangedMax)
-      : keep_order_(keep_order), bytes_max_(bytes_max) {}
+  // Of a task that `was_shown` before, nothing will come; those after it do not wait for it.
+  using WasShown = std::function<bool(uint64_t task)>;
+  explicit Arranger(bool keep_order, size_t bytes_max = kArrangedMax, WasShown was_shown = {})
+      : keep_order_(keep_order), bytes_max_(bytes_max), was_shown_(std::move(was_shown)) {}
 
   // In order, a task that was shown or is waiting is not shown again.
   void add(Ended one);
+
+  // An outcome that is in the store and was not shown.
+  void add_forgotten(uint64_t task) { forget(task); }
 
   // No more will come: what waits may be shown although tasks before it are missing.
   void end() { ended_ = true; }
@@ -40,6 +47,7 @@ class Arranger {
 
   const bool keep_order_;
   const size_t bytes_max_;
+  const WasShown was_shown_;
   bool ended_ = false;
   std::deque<Ended> arrived_;               // If no order is kept.
   std::map<uint64_t, Ended> waiting_;       // By task.

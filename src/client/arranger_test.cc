@@ -44,6 +44,23 @@ TEST(Arranger, InOrderAnOutcomeWaitsForThoseBeforeIt) {
   EXPECT_EQ(shown(arranger), Tasks{3});
 }
 
+TEST(Arranger, InOrderNothingWaitsForWhatWasShownBefore) {
+  Arranger arranger(true, kArrangedMax, [](uint64_t task) { return task < 3 || task == 5; });
+  arranger.add_forgotten(4);
+  arranger.add(ended(6));
+  EXPECT_EQ(shown(arranger), Tasks{});
+  arranger.add(ended(3));
+  EXPECT_EQ(shown(arranger), (Tasks{3, 4, 6}));
+}
+
+TEST(Arranger, WhatWasNotShownBeforeComesFirst) {
+  Arranger arranger(false);
+  arranger.add_forgotten(7);
+  arranger.add_forgotten(8);
+  arranger.add(ended(1));
+  EXPECT_EQ(shown(arranger), (Tasks{7, 8, 1}));
+}
+
 TEST(Arranger, AtTheEndGapsAreSteppedOver) {
   Arranger arranger(true);
   arranger.add(ended(4));

@@ -106,6 +106,8 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
   command.add_option("--timeout", verb.timeout, "Of each attempt: 90s, 5m, 2h");
   command.add_option("--retries", verb.retries, "Further tries of a task that fails");
   command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
+  command.add_option("--losses", verb.losses,
+                     "Workers that a task may take with it, or `unlimited` (default: 3)");
   command.add_option("--retry-on", verb.retry_on, "Exit codes worth a retry: 1,2,100-120");
   command.add_option("--cleanup", verb.cleanup, "Shell line, run after each attempt");
   command.add_option("--output-max", verb.output_max,

@@ -35,6 +35,7 @@ cwd = "/data"
 stdin = "in"
 timeout = "5m"
 retries = 3
+losses = 100
 backoff = "10s"
 retry_on = [75, 1]
 cleanup = "rm -f tmp"
@@ -63,6 +64,7 @@ after = ["sim", "j-123"]
   EXPECT_EQ(sim.stdin(), "in");
   EXPECT_EQ(sim.timeout_ms(), 300'000U);
   EXPECT_EQ(sim.retries(), 3U);
+  EXPECT_EQ(sim.losses(), 100U);
   EXPECT_EQ(sim.backoff_ms(), 10'000U);
   EXPECT_EQ(sim.retry_on_size(), 2);
   EXPECT_EQ(sim.cleanup(), "rm -f tmp");
@@ -144,6 +146,7 @@ TEST(JobFile, AnErrorNamesTheLineAndWhatIsExpected) {
   EXPECT_EQ(of_key("timeout = \"5y\"").find("jobs.toml:3: timeout: the duration \"5y\" has"), 0U);
   EXPECT_EQ(of_key("mem = \"4X\"").find("jobs.toml:3: mem: the size \"4X\" has"), 0U);
   EXPECT_EQ(of_key("priority = 10"), "jobs.toml:3: priority must be a number of 0 to 9");
+  EXPECT_EQ(of_key("losses = 1").find("jobs.toml:3: losses must be a number of 2 to 1000000"), 0U);
   EXPECT_EQ(of_key("retries = -1").find("jobs.toml:3: retries must be a number"), 0U);
   EXPECT_EQ(of_key("retry_on = [256]").find("jobs.toml:3: retry_on must be a list"), 0U);
   EXPECT_EQ(of_key("name = \"a/b\"").find("jobs.toml:3: name must be a text of"), 0U);

@@ -170,6 +170,12 @@ Result<void> set_retries(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
+Result<void> set_losses(const toml::node& value, JobDraft& draft) {
+  const bool unlimited = value.value_exact<std::string>() == "unlimited";
+  draft.job.spec.set_losses(unlimited ? kLossesUnlimited : TRY(count_of(value, kLossesLeast)));
+  return {};
+}
+
 Result<void> set_backoff(const toml::node& value, JobDraft& draft) {
   draft.job.spec.set_backoff_ms(TRY(duration_of(value)));
   return {};
@@ -269,7 +275,7 @@ Result<void> set_finish_by(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
-constexpr std::array<Key, 30> kJobKeys = {{
+constexpr std::array<Key, 31> kJobKeys = {{
     {"name", "a text of letters, digits, dots, dashes and underscores, at most 64", set_name},
     {"command", "a line for the shell, like \"gzip -9 {}\"", set_command},
     {"argv", "a list of words, the program first, like [\"gzip\", \"-9\", \"{}\"]", set_argv},
@@ -285,6 +291,7 @@ constexpr std::array<Key, 30> kJobKeys = {{
     {"timeout", "a duration like \"5m\"", set_timeout},
     {"retries", "a number of 0 to 1000000", set_retries},
     {"backoff", "a duration like \"10s\"", set_backoff},
+    {"losses", "a number of 2 to 1000000, or \"unlimited\"", set_losses},
     {"retry_on", "a list of exit codes, each of 1 to 255", set_retry_on},
     {"cleanup", "a line for the shell", set_cleanup},
     {"requires", "a list of tags, each of 1 to 64 visible characters", set_requires},

@@ -41,11 +41,12 @@ Result<Span> parse_tasks(const std::string& text, uint64_t tasks) {
 
 // As they come, until the job ends.
 Result<void> follow(const VerbEnv& env, const model::Job& job, const Span& span, bool failed_only,
-                    ResultPrinter& printer) {
+                    ResultPrinter& printer, CutOutputs& cut) {
   ResultFollower follower(job.id(), job.spec().tasks());
   const auto take = [&](const TaskResult& result) -> Result<void> {
     if (result.task < span.first || result.task >= span.last) return {};
     if (failed_only && result.outcome.state() == model::STATE_OK) return {};
+    cut.add(job, result);
     return printer.add(result);
   };
   while (true) {
@@ -65,9 +66,11 @@ Result<int> run(const ResultsVerb& verb, const VerbEnv& env) {
   const model::Job job = TRY(find_job(table, verb.job, env.clock.wall()));
   const Span span = TRY(parse_tasks(verb.tasks, job.spec().tasks()));
   ResultPrinter printer(env.store, job, env.form);
+  CutOutputs cut;
   if (verb.follow) {
-    TRY(follow(env, job, span, verb.failed, printer));
-    return kExitDone;
+    TRY(follow(env, job, span, verb.failed, printer, cut));
+    cut.say();
+    return cut.any() ? kExitCut : kExitDone;
   }
   // Tasks without an outcome are shown to who asks for them.
   const bool show_missing = !verb.tasks.empty() && !verb.failed;
@@ -81,10 +84,13 @@ Result<int> run(const ResultsVerb& verb, const VerbEnv& env) {
     for (; show_missing && next < until; ++next) TRY(printer.add_missing(next, missing));
     if (!result) break;
     next = result->task + 1;
-    if (!verb.failed || result->outcome.state() != model::STATE_OK) TRY(printer.add(*result));
+    if (verb.failed && result->outcome.state() == model::STATE_OK) continue;
+    cut.add(job, *result);
+    TRY(printer.add(*result));
   }
   TRY(printer.flush());
-  return kExitDone;
+  cut.say();
+  return cut.any() ? kExitCut : kExitDone;
 }
 
 Result<int> run(const LogsVerb& verb, const VerbEnv& env) {
@@ -100,14 +106,10 @@ Result<int> run(const LogsVerb& verb, const VerbEnv& env) {
   }
   const std::string_view which = verb.err ? "err" : "out";
   TRY(read_output(env.store, job.id(), verb.task, result->outcome, which, print));
-  const model::Output& output = verb.err ? result->outcome.err() : result->outcome.out();
-  if (output.cut() > 0) {
-    complain(
-        fmt::format("the last {} of std{} were not kept: --output-max of submit says how much "
-                    "is",
-                    human_size(output.cut()), which));
-  }
-  return kExitDone;
+  const std::string missing = missing_words(job.spec(), result->outcome, which);
+  if (missing.empty()) return kExitDone;
+  complain(missing);
+  return kExitCut;
 }
 
 }  // namespace dunlin

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/json.h"
+#include "model/keys.h"
 
 namespace dunlin {
 namespace {
@@ -22,9 +23,15 @@ Columns result_columns() {
                   {"OUTPUT"}});
 }
 
+uint64_t size_of(const model::Output& output) {
+  return output.where() == model::Output::HERE ? output.bytes().size() : output.size();
+}
+
 std::string output_cell(const model::Output& output) {
-  if (output.where() != model::Output::HERE) {
-    return fmt::format("({})", human_size(output.size()));
+  const std::string cut =
+      output.cut() > 0 ? fmt::format(", {} are missing", human_size(output.cut())) : "";
+  if (output.where() != model::Output::HERE || !cut.empty()) {
+    return fmt::format("({}{})", human_size(size_of(output)), cut);
   }
   std::string_view bytes = output.bytes();
   while (bytes.ends_with('\n')) bytes.remove_suffix(1);
@@ -32,6 +39,32 @@ std::string output_cell(const model::Output& output) {
 }
 
 }  // namespace
+
+std::string missing_words(const model::Spec& spec, const model::Outcome& outcome,
+                          std::string_view which) {
+  const model::Output& output = which == "err" ? outcome.err() : outcome.out();
+  if (output.cut() == 0) return "";
+  const uint64_t limit = spec.output_max() != 0 ? spec.output_max() : kOutputMaxDefault;
+  // Up to the limit all was kept; else the worker could not keep it, and says why.
+  const std::string why = size_of(output) >= limit || outcome.why().empty()
+                              ? "--output-max of submit says how much is kept"
+                              : outcome.why();
+  return fmt::format("std{} is not whole: after {} another {} are missing: {}", which,
+                     human_size(size_of(output)), human_size(output.cut()), why);
+}
+
+void CutOutputs::add(const model::Job& job, const TaskResult& result) {
+  for (const char* which : {"out", "err"}) {
+    const std::string words = missing_words(job.spec(), result.outcome, which);
+    if (words.empty()) continue;
+    if (++count_ == 1) first_ = fmt::format("task {}: its {}", result.task, words);
+  }
+}
+
+void CutOutputs::say() const {
+  if (count_ == 0) return;
+  complain(count_ == 1 ? first_ : fmt::format("{}; so are {} others", first_, count_ - 1));
+}
 
 ResultPrinter::ResultPrinter(Store& store, const model::Job& job, Form form)
     : store_(store), job_(job), form_(form), columns_(result_columns()) {}

@@ -1,7 +1,9 @@
 // Outcomes of tasks as people and scripts read them, one at a time.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "client/output.h"
@@ -10,6 +12,22 @@
 #include "store/store.h"
 
 namespace dunlin {
+
+// What is missing at the end of "out" or "err", and why; empty if it is whole.
+std::string missing_words(const model::Spec& spec, const model::Outcome& outcome,
+                          std::string_view which);
+
+// Counts outputs that are not whole, for the end of a verb that shows them.
+class CutOutputs {
+ public:
+  void add(const model::Job& job, const TaskResult& result);
+  bool any() const { return count_ > 0; }
+  void say() const;  // One line on standard error, if there were any.
+
+ private:
+  uint64_t count_ = 0;
+  std::string first_;
+};
 
 // Gathers results and prints them, some at a time. Plain: columns. Quiet: what the tasks wrote to
 // standard output. JSON: an object a line.

@@ -23,6 +23,7 @@
 #include "client/submit_verb.h"
 #include "net/socket.h"
 #include "worker/defaults.h"
+#include "worker/keeper.h"
 
 namespace dunlin {
 namespace {
@@ -87,18 +88,20 @@ Result<void> write_note(const RunName& name, uint64_t tasks) {
 void mention_others(const RunName& name) {
   const std::filesystem::path runs = std::filesystem::path(name.folder).parent_path();
   std::error_code failed;
+  uint64_t others = 0;
   for (const auto& entry : std::filesystem::directory_iterator(runs, failed)) {
     if (entry.path() == name.folder || entry.path().has_extension()) continue;
     const auto text = read_input(entry.path().string() + "/line.json", kNoteMax);
     if (!text.ok()) continue;
     const auto note = nlohmann::json::parse(text.value(), nullptr, false);
     if (!note.is_object() || !note.contains("cwd") || note["cwd"] != name.cwd) continue;
-    fmt::print(stderr,
-               "dunlin: another line was not finished in this folder and is kept:\n"
-               "  {}\n"
-               "  The same line goes on with it; `rm -r {}` drops it.\n",
-               note.value("line", ""), entry.path().string());
+    ++others;
   }
+  if (others == 0) return;
+  complain(
+      fmt::format("{} not finished in this folder: `grep -h line {}/*/line.json` shows {}",
+                  others == 1 ? "another line was" : fmt::format("{} other lines were", others),
+                  runs.string(), others == 1 ? "it" : "them"));
 }
 
 // All but the command and its inputs.
@@ -110,6 +113,7 @@ Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name) {
   model::Spec spec = TRY(spec_of(options));
   spec.set_cwd(name.cwd);
   spec.set_keep_env(true);
+  spec.set_output_max(kBlobMax);  // What is written is shown, however much it is.
   return spec;
 }
 
@@ -132,16 +136,17 @@ class RunLoop {
     const Clock& clock = posix_clock();
     while (!runner_.complete() && !runner_.gone()) {
       auto published = TRY(runner_.turn(clock.now() + kTick, signals));
-      TRY(show_.add(std::move(published), runner_.store()));
+      TRY(show_.add(std::move(published)));
       show_.progress(runner_, clock.now(), false);
       look_at_halt();
       look_at_signals(signals);
       if (halted_ == Halt::When::soon && runner_.idle()) runner_.drain();
     }
     show_.progress(runner_, clock.now(), true);
-    return show_.end(runner_.store());
+    return show_.end();
   }
 
+  int interrupted_code() const { return signal_ == SIGPIPE ? kExitPipe : kExitInterrupted; }
   bool halted() const { return halted_ != Halt::When::never; }
 
  private:
@@ -158,6 +163,7 @@ class RunLoop {
     while (const auto signal = take_signal(signals)) {
       const bool gently = *signal == SIGTERM && signals_ == 0;
       ++signals_;
+      signal_ = *signal;
       gently ? runner_.drain() : runner_.stop();
     }
   }
@@ -167,24 +173,26 @@ class RunLoop {
   const Halt halt_;
   Halt::When halted_ = Halt::When::never;
   int signals_ = 0;
+  int signal_ = 0;  // The last one.
 };
 
 void say_failures(const Runner& runner, const RunShow& show) {
   if (runner.failed() == 0) return;
-  fmt::print(stderr, "dunlin: {} of {} failed\n", runner.failed(),
-             count_of(runner.total(), "task"));
-  for (const std::string& line : show.failures()) fmt::print(stderr, "  {}\n", line);
+  std::string text =
+      fmt::format("{} of {} failed", runner.failed(), count_of(runner.total(), "task"));
+  for (const std::string& line : show.failures()) text += "\n  " + line;
+  complain(text);
 }
 
 int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool quiet) {
   if (!quiet) say_failures(runner, show);
   if (runner.complete()) return runner.failed() > 0 ? kExitFailed : kExitDone;
   if (!quiet) {
-    fmt::print(stderr, "dunlin: {} after {} of {}; the same line goes on from there\n",
-               loop.halted() ? "halted" : "interrupted", runner.ok() + runner.failed(),
-               count_of(runner.total(), "task"));
+    complain(fmt::format("{} after {} of {}; the same line goes on from there",
+                         loop.halted() ? "halted" : "interrupted", runner.ok() + runner.failed(),
+                         count_of(runner.total(), "task")));
   }
-  return loop.halted() ? kExitFailed : kExitInterrupted;
+  return loop.halted() ? kExitFailed : loop.interrupted_code();
 }
 
 // It loses its name first, so that nobody who starts the same line now can take it over. REQUIRES:
@@ -207,6 +215,7 @@ Result<void> discard(const std::string& folder) {
   {
     const auto store = open_file_store(posix_disk(), posix_clock(), folder + "/store");
     if (!store.ok() && store.error().code == Code::denied) return store.error();
+    TRY(end_left_behind(slots_folder(folder)));
     rename_away(folder);
   }
   remove_renamed(folder);
@@ -233,9 +242,30 @@ Result<std::unique_ptr<Runner>> open_runner(const RunVerb& verb, const RunName& 
   }
 }
 
+void say_going_on(const RunVerb& verb, const Runner& runner, const RunShow& show) {
+  if (runner.earlier() == 0 || verb.quiet) return;
+  std::string text = fmt::format("going on: {} of {} had ended before", runner.earlier(),
+                                 count_of(runner.total(), "task"));
+  // Files of results are written over.
+  if (show.unmarked() > 0 && verb.results.empty()) {
+    text += fmt::format("; the last {} may be there twice", count_of(show.unmarked(), "output"));
+  }
+  complain(text);
+}
+
+// Something could not be shown. What was, is marked; the rest is shown when the run goes on.
+Result<int> break_off(const Error& error, RunShow& show, bool quiet) {
+  const Result<void> marked = show.close(false);
+  if (show.broken_pipe()) return kExitPipe;  // Quietly, as any program whose reader went away.
+  if (!show.interrupted()) return error;
+  if (!quiet) complain(error.what + "; the same line goes on");
+  return kExitInterrupted;
+}
+
 Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
                     const model::Spec& spec, const Halt& halt) {
-  RunShow show(verb, gathered, spec);
+  const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
+  RunShow show(verb, gathered, spec, signals);
   TRY(show.open());
   if (!verb.quiet) mention_others(name);
   RunnerOptions options{.folder = name.folder, .slots = verb.slots, .spec = spec};
@@ -243,7 +273,13 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
     options.blobs.push_back(blob_of_bytes(blob.name, blob.bytes));
   }
   if (options.slots == 0) options.slots = default_slots();
-  const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP});
+  if (halt.when != Halt::When::never) {
+    options.enough = [halt, total = spec.tasks(), ok = uint64_t{0},
+                      failed = uint64_t{0}](const model::Outcome& outcome) mutable {
+      ++(outcome.state() == model::STATE_OK ? ok : failed);
+      return should_halt(halt, ok, failed, total) != Halt::When::never;
+    };
+  }
   auto opened = open_runner(verb, name, options);
   if (!opened.ok() && opened.error().code == Code::conflict) {
     return Error{Code::invalid,
@@ -252,12 +288,13 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
                              name.folder)};
   }
   std::unique_ptr<Runner> runner = TRY(std::move(opened));
-  if (runner->earlier() > 0 && !verb.quiet) {
-    fmt::print(stderr, "dunlin: going on: {} of {} had ended before\n", runner->earlier(),
-               count_of(runner->total(), "task"));
-  }
+  TRY(show.begin(*runner));
+  say_going_on(verb, *runner, show);
   RunLoop loop(*runner, show, halt);
-  TRY(loop.run(signals));
+  if (const Result<void> ran = loop.run(signals); !ran.ok()) {
+    return break_off(ran.error(), show, verb.quiet);
+  }
+  TRY(show.close(runner->complete()));
   const int code = finish(loop, *runner, show, verb.quiet);
   if (runner->complete()) {
     rename_away(name.folder);  // All that it held has been shown.
@@ -297,7 +334,7 @@ void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
   command.prefix_command();
   command.footer(
       "Inputs: ::: VALUES, :::+ linked, :::: FILES, standard input, or --array.\n"
-      "Placeholders: {} {.} {/} {//} {/.} {#} {1} {2.} {name}\n"
+      "Placeholders: {} {.} {/} {//} {/.} {#} {%} {1} {2.} {name}\n"
       "Example:\n"
       "  dunlin run 'gzip -9 {}' ::: *.log\n"
       "  seq 1000 | dunlin run -j4 ./sim --seed {}\n"

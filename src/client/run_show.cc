@@ -1,15 +1,15 @@
 #include "client/run_show.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
+#include <set>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/env_posix.h"
 #include "client/joblog.h"
 #include "client/submit_verb.h"
+#include "model/keys.h"
 #include "model/results.h"
 
 namespace dunlin {
@@ -19,46 +19,60 @@ constexpr size_t kFailuresShown = 5;
 constexpr Millis kBarEvery = Millis(200);
 constexpr Millis kLineEvery = std::chrono::seconds(10);
 
-Error cannot_write(const std::string& path) {
-  return {Code::invalid, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
-}
-
 size_t terminal_width() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
 }
 
+// Not fmt::print, which throws if standard error is gone.
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 }  // namespace
 
-RunShow::RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec)
+RunShow::RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec,
+                 int signals)
     : verb_(verb),
       gathered_(gathered),
       spec_(spec),
-      arranger_(verb.keep_order),
+      out_(STDOUT_FILENO, "standard output"),
+      err_(STDERR_FILENO, "standard error"),
+      shown_(spec.tasks()),
+      arranger_(verb.keep_order, kArrangedMax, [this](uint64_t task) { return shown_.has(task); }),
       terminal_(isatty(STDERR_FILENO) == 1),
-      began_(posix_clock().now()) {}
-
-RunShow::~RunShow() {
-  if (joblog_ != nullptr) std::fclose(joblog_);
+      began_(posix_clock().now()) {
+  out_.watch(signals);
+  err_.watch(signals);
 }
 
+RunShow::~RunShow() = default;
+
 Result<void> RunShow::open() {
-  if (!verb_.results.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(verb_.results, failed);
-    if (failed) {
-      return Error{Code::invalid, fmt::format("cannot make the folder {} of --results: {}",
-                                              verb_.results, failed.message())};
-    }
-  }
-  if (verb_.joblog.empty()) return {};
-  joblog_ = std::fopen(verb_.joblog.c_str(), "ae");
-  if (joblog_ == nullptr) return cannot_write(verb_.joblog);
-  if (std::ftell(joblog_) == 0) {
-    std::fwrite(kJoblogHeader.data(), 1, kJoblogHeader.size(), joblog_);
+  if (!verb_.results.empty()) TRY(results_.open(verb_.results));
+  if (!verb_.joblog.empty()) TRY(joblog_.open(verb_.joblog));
+  return {};
+}
+
+Result<void> RunShow::begin(Runner& runner) {
+  store_ = &runner.store();
+  marker_ = std::make_unique<Marker>(store_->connect(), [this] { sync(); });
+  if (runner.earlier() == 0) return {};
+  TRY(shown_.read(store_->table()));
+  TRY(shown_.read_unshown(store_->table(), [this](uint64_t task) {
+    ++unmarked_;
+    arranger_.add_forgotten(task);
+  }));
+  if (unmarked_ > 0 && joblog_.is_open()) {
+    TRY(joblog_.recover([this](uint64_t task) { return joblog_line_of(task); }));
   }
   return {};
+}
+
+void RunShow::sync() const {
+  out_.sync();
+  err_.sync();
+  joblog_.sync();
+  results_.sync();
 }
 
 Result<std::string> RunShow::command_of(uint64_t task) const {
@@ -66,88 +80,95 @@ Result<std::string> RunShow::command_of(uint64_t task) const {
   return shown_command(TRY(expand(spec_, task, values)));
 }
 
-Result<void> RunShow::add(std::vector<WorkerMind::Published> published, FileStore& store) {
+// Of one that has ended and is not marked; else nothing.
+Result<std::string> RunShow::joblog_line_of(uint64_t task) {
+  if (task >= spec_.tasks() || shown_.has(task)) return std::string();
+  ResultReader reader(store_->table(), kRunId, task, task + 1);
+  const auto read = TRY(reader.next());
+  if (!read) return std::string();
+  return joblog_line(task, read->outcome, ":", TRY(command_of(task)));
+}
+
+Result<void> RunShow::add(std::vector<WorkerMind::Published> published) {
   for (WorkerMind::Published& one : published) {
     arranger_.add({one.task, std::move(one.outcome), false});
   }
-  return show_ready(store);
+  return show_ready();
 }
 
-Result<void> RunShow::end(FileStore& store) {
+Result<void> RunShow::end() {
   arranger_.end();
-  return show_ready(store);
+  return show_ready();
 }
 
-Result<void> RunShow::show_ready(FileStore& store) {
+Result<void> RunShow::show_ready() {
   bool any = false;
   while (auto ended = arranger_.next()) {
     if (!any) clear_bar();
     any = true;
     if (ended->forgotten) {
-      ResultReader reader(store.table(), kRunId, ended->task, ended->task + 1);
+      ResultReader reader(store_->table(), kRunId, ended->task, ended->task + 1);
       auto read = TRY(reader.next());
       if (!read) continue;
       ended->outcome = std::move(read->outcome);
     }
-    TRY(show(*ended, store));
+    TRY(show(*ended));
   }
-  if (!any) return {};
-  std::fflush(stdout);
-  if (joblog_ != nullptr && std::fflush(joblog_) != 0) return cannot_write(verb_.joblog);
-  return {};
+  if (any) {
+    TRY(out_.flush());
+    TRY(err_.flush());
+  }
+  return mark(false);
 }
 
-Result<void> RunShow::show(const Ended& ended, FileStore& store) {
+Result<void> RunShow::show(const Ended& ended) {
   std::string command;
   const bool failed = ended.outcome.state() != model::STATE_OK;
-  if (joblog_ != nullptr || (failed && failures_.size() < kFailuresShown)) {
+  if (joblog_.is_open() || (failed && failures_.size() < kFailuresShown)) {
     command = TRY(command_of(ended.task));
   }
   if (failed && failures_.size() < kFailuresShown) {
     failures_.push_back(fmt::format("{}: {}", command, why_of(ended.outcome)));
   }
-  if (joblog_ != nullptr) TRY(write_joblog(ended, command));
-  if (!verb_.results.empty()) return write_results(ended, store);
+  TRY(results_.is_open() ? write_results(ended) : print_output(ended));
+  // After its output, so that whoever reads the log finds that, too.
+  if (joblog_.is_open()) {
+    TRY(joblog_.add(ended.task, joblog_line(ended.task, ended.outcome, ":", command)));
+  }
+  Unmarked& done = to_mark_.emplace_back();
+  done = {.task = ended.task, .out = out_.given(), .err = err_.given()};
+  for (const auto& [which, output] :
+       {std::pair("out", &ended.outcome.out()), {"err", &ended.outcome.err()}}) {
+    if (output->where() != model::Output::BLOB) continue;
+    done.blobs.push_back(blob_name(kRunId, ended.task, ended.outcome.attempt(), which));
+  }
+  return {};
+}
+
+Result<void> RunShow::print_output(const Ended& ended) {
   std::string tag;
   if (verb_.tag) {
     for (const std::string& value : TRY(values_of(gathered_, ended.task))) {
       tag += (tag.empty() ? "" : " ") + value;
     }
   }
-  TRY(copy_output(ended, store, "out", stdout, tag));
-  return copy_output(ended, store, "err", stderr, tag);
-}
-
-Result<void> RunShow::copy_output(const Ended& ended, FileStore& store, std::string_view which,
-                                  std::FILE* to, const std::string& tag) const {
-  const model::Output& output = which == "out" ? ended.outcome.out() : ended.outcome.err();
-  Tagger tagger(tag);
-  const TakeBytes write = [&](std::string_view part) -> Result<void> {
-    const std::string tagged = verb_.tag ? tagger.feed(part) : std::string();
-    const std::string_view bytes = verb_.tag ? std::string_view(tagged) : part;
-    if (std::fwrite(bytes.data(), 1, bytes.size(), to) != bytes.size()) {
-      return cannot_write("the output of a task");
-    }
-    return {};
-  };
-  if (!output.bytes().empty()) {
-    TRY(write(output.bytes()));
-  } else {
-    TRY(read_output(store, kRunId, ended.task, ended.outcome, which, write));
-  }
-  if (output.cut() == 0) return {};
-  return write(fmt::format("[dunlin: {} more bytes were cut]\n", output.cut()));
-}
-
-Result<void> RunShow::write_joblog(const Ended& ended, const std::string& command) {
-  const std::string line = joblog_line(ended.task, ended.outcome, ":", command);
-  if (std::fwrite(line.data(), 1, line.size(), joblog_) != line.size()) {
-    return cannot_write(verb_.joblog);
+  for (const auto& [which, to] : {std::pair("out", &out_), {"err", &err_}}) {
+    Tagger tagger(tag);
+    TRY(copy_output(ended, which, [&, to = to](std::string_view part) {
+      return to->write(verb_.tag ? tagger.feed(part) : std::string(part));
+    }));
   }
   return {};
 }
 
-Result<void> RunShow::write_results(const Ended& ended, FileStore& store) {
+Result<void> RunShow::copy_output(const Ended& ended, std::string_view which,
+                                  const TakeBytes& to) const {
+  const model::Output& output = which == "out" ? ended.outcome.out() : ended.outcome.err();
+  if (!output.bytes().empty()) return to(output.bytes());
+  return read_output(*store_, kRunId, ended.task, ended.outcome, which, to);
+}
+
+Result<void> RunShow::write_results(const Ended& ended) const {
   std::vector<std::string> names;
   for (const std::string& name : spec_.inputs().columns()) names.push_back(name);
   std::vector<std::string> values = TRY(values_of(gathered_, ended.task));
@@ -157,22 +178,43 @@ Result<void> RunShow::write_results(const Ended& ended, FileStore& store) {
         std::to_string(spec_.inputs().first() + static_cast<int64_t>(ended.task) * step));
   }
   if (names.size() != values.size()) names.clear();
-  const std::string folder = verb_.results + "/" + results_folder(names, values);
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  for (const auto& [file, which] : {std::pair("stdout", "out"), {"stderr", "err"}}) {
-    const std::string path = folder + "/" + file;
-    std::FILE* to = std::fopen(path.c_str(), "we");
-    if (to == nullptr) return cannot_write(path);
-    const Result<void> copied = copy_output(ended, store, which, to, "");
-    if (std::fclose(to) != 0) return cannot_write(path);
-    TRY(copied);
+  return results_.add(results_folder(names, values), ended.task,
+                      [&](std::string_view which, const TakeBytes& take) {
+                        return copy_output(ended, which, take);
+                      });
+}
+
+// Marks what is out of our hands, if it is time for it. What lies in a pipe can still be lost.
+Result<void> RunShow::mark(bool now) {
+  TRY(marker_->look());
+  const Instant instant = posix_clock().now();
+  if (marker_->busy() || to_mark_.empty() || (instant < mark_after_ && !now)) return {};
+  // At the end somebody who still reads is trusted to read the rest.
+  const bool trusted = now && !out_.reader_gone() && !err_.reader_gone() && !interrupted();
+  const uint64_t out = trusted ? out_.written() : out_.taken();
+  const uint64_t err = trusted ? err_.written() : err_.taken();
+  std::set<uint64_t> pages;
+  std::vector<std::string> blobs;
+  while (!to_mark_.empty() && to_mark_.front().out <= out && to_mark_.front().err <= err) {
+    Unmarked& one = to_mark_.front();
+    shown_.add(one.task);
+    pages.insert(page_of(one.task));
+    std::ranges::move(one.blobs, std::back_inserter(blobs));
+    to_mark_.pop_front();
   }
-  const std::string path = folder + "/seq";
-  std::FILE* to = std::fopen(path.c_str(), "we");
-  if (to == nullptr) return cannot_write(path);
-  fmt::print(to, "{}", ended.task + 1);
-  return std::fclose(to) == 0 ? Result<void>() : cannot_write(path);
+  mark_after_ = instant + kMarkEvery;
+  if (!pages.empty()) marker_->write(shown_, pages, std::move(blobs));
+  return {};
+}
+
+Result<void> RunShow::close(bool complete) {
+  TRY(marker_->wait());
+  if (complete) {
+    sync();
+    return {};
+  }
+  TRY(mark(true));
+  return marker_->wait();
 }
 
 // A bar on a terminal, else now and then a line.
@@ -190,18 +232,17 @@ void RunShow::progress(Runner& runner, Instant now, bool last) {
                              .left = pace_.left(runner.total()),
                              .elapsed = elapsed};
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", progress_text(progress));
+    say(progress_text(progress) + "\n");
     return;
   }
   const LineStyle style{.width = terminal_width(), .colour = true, .unicode = true};
-  fmt::print(stderr, "\r\033[K{}{}", progress_bar(progress, style), last ? "\n" : "");
+  say(fmt::format("\r\033[K{}{}", progress_bar(progress, style), last ? "\n" : ""));
   bar_shown_ = !last;
 }
 
 void RunShow::clear_bar() {
   if (!bar_shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  say("\r\033[K");
   bar_shown_ = false;
   progress_after_ = Instant();
 }

@@ -1,25 +1,34 @@
 // What `dunlin run` shows and leaves behind of each task: its output on ours, in order if wanted, a
-// line of the joblog, a folder of results; and how far the run is. One thread.
+// line of the joblog, a folder of results; and how far the run is.
+//
+// What is shown is marked in the store (client/shown.h) after it was written, so a run that goes on
+// shows again what may have been lost. One thread.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
 #include "client/arranger.h"
+#include "client/joblog_file.h"
+#include "client/outlet.h"
 #include "client/progress.h"
+#include "client/result_files.h"
 #include "client/run_command.h"
 #include "client/runner.h"
+#include "client/shown.h"
 #include "model/expand.h"
 
 namespace dunlin {
 
 class RunShow {
  public:
-  RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec);
+  // `signals` end a write that waits for a reader.
+  RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec, int signals);
   ~RunShow();
   RunShow(const RunShow&) = delete;
   RunShow& operator=(const RunShow&) = delete;
@@ -27,34 +36,64 @@ class RunShow {
   // Opens what will be written to, so that a bad name shows before anything runs.
   Result<void> open();
 
-  Result<void> add(std::vector<WorkerMind::Published> published, FileStore& store);
-  Result<void> end(FileStore& store);  // No more will come.
+  // Finds what earlier starts have published and not marked as shown.
+  Result<void> begin(Runner& runner);
+  uint64_t unmarked() const { return unmarked_; }  // How many that were.
+
+  Result<void> add(std::vector<WorkerMind::Published> published);
+  Result<void> end();  // No more will come.
+
+  // Marks all that was written. With `complete`, only makes it durable: the marks will go, too.
+  Result<void> close(bool complete);
+
+  bool broken_pipe() const { return out_.broken_pipe() || err_.broken_pipe(); }
+  bool interrupted() const { return out_.interrupted() || err_.interrupted(); }
 
   void progress(Runner& runner, Instant now, bool last);
   // The first failures, for the end.
   const std::vector<std::string>& failures() const { return failures_; }
 
  private:
-  Result<void> show_ready(FileStore& store);
-  Result<void> show(const Ended& ended, FileStore& store);
-  Result<void> write_joblog(const Ended& ended, const std::string& command);
-  Result<void> write_results(const Ended& ended, FileStore& store);
-  Result<void> copy_output(const Ended& ended, FileStore& store, std::string_view which,
-                           std::FILE* to, const std::string& tag) const;
+  // Was written, and is not marked yet.
+  struct Unmarked {
+    uint64_t task = 0;
+    uint64_t out = 0;  // Where its output ends on our standard output,
+    uint64_t err = 0;  // and on standard error.
+    std::vector<std::string> blobs = {};
+  };
+
+  Result<void> show_ready();
+  Result<void> show(const Ended& ended);
+  Result<void> print_output(const Ended& ended);
+  Result<void> write_results(const Ended& ended) const;
+  Result<void> copy_output(const Ended& ended, std::string_view which, const TakeBytes& to) const;
+  Result<void> recover_joblog();
+  Result<std::string> joblog_line_of(uint64_t task);
+  Result<void> mark(bool now);
   Result<std::string> command_of(uint64_t task) const;
   void clear_bar();
+  void sync() const;
 
   const RunVerb& verb_;
   const Gathered& gathered_;
   const model::Spec& spec_;
+  FileStore* store_ = nullptr;  // After begin().
+  Outlet out_;
+  Outlet err_;
+  JoblogFile joblog_;
+  ResultFiles results_;
+  Shown shown_;
+  uint64_t unmarked_ = 0;
   Arranger arranger_;
+  std::deque<Unmarked> to_mark_;  // In the order in which they were written.
+  Instant mark_after_;
   Pace pace_;
-  std::FILE* joblog_ = nullptr;
   bool terminal_ = false;  // Standard error is one.
   bool bar_shown_ = false;
   Instant progress_after_;
   Instant began_;
   std::vector<std::string> failures_;
+  std::unique_ptr<Marker> marker_;  // Its thread uses the files above.
 };
 
 }  // namespace dunlin

@@ -35,9 +35,12 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   agent.worker.queue = job.record.queue();
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
+  agent.worker.enough = std::move(options.enough);
+  agent.stop_when_full = true;
   agent.slots.slots = options.slots;
-  agent.slots.folder = options.folder + "/slots";
+  agent.slots.folder = slots_folder(options.folder);
   agent.slots.worker_id = "run";
+  agent.slots.alone = true;
   agent.connect = [&store]() -> Result<std::unique_ptr<CallStore>> {
     std::unique_ptr<CallStore> another = store.connect();
     return another;
@@ -49,7 +52,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
 
 Result<std::vector<WorkerMind::Published>> Runner::turn(Instant until, int also) {
   agent_->turn(until, also);
-  if (agent_->mind().failure()) return *agent_->mind().failure();
+  if (agent_->failure()) return *agent_->failure();
   std::vector<WorkerMind::Published> published = agent_->take_published();
   for (const WorkerMind::Published& one : published) {
     ++(one.outcome.state() == model::STATE_OK ? ok_ : failed_);

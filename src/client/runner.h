@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,9 +24,13 @@ struct RunnerOptions {
   uint32_t slots = 1;
   model::Spec spec = {};
   std::vector<NamedBlob> blobs = {};  // Named with input_blob_name(kRunId, ...).
+  std::function<bool(const model::Outcome& outcome)> enough = {};  // See WorkerOptions.
 };
 
 inline constexpr const char* kRunId = "run";
+
+// Where the tasks of the run in this folder have theirs.
+inline std::string slots_folder(const std::string& folder) { return folder + "/slots"; }
 
 // The clock of an engine that nobody else uses: once it is open, all leases of the processes that
 // had it before are over.
@@ -46,7 +51,7 @@ class Runner {
   explicit Runner(Private) {}
 
   // `conflict` if the folder holds another job: its inputs have changed. `denied` if another
-  // process has it open.
+  // process has it open, or what an earlier one has started there does not end.
   static Result<std::unique_ptr<Runner>> open(RunnerOptions options);
 
   uint64_t total() const { return total_; }

@@ -8,6 +8,7 @@
 #include "client/submit_verb.h"
 #include "model/expand.h"
 #include "model/inputs.h"
+#include "model/submit.h"
 
 namespace dunlin {
 namespace {
@@ -107,6 +108,7 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
   }
   spec.set_timeout_ms(TRY(milliseconds(verb.timeout)));
   spec.set_retries(verb.retries.value_or(0));
+  if (!verb.losses.empty()) spec.set_losses(TRY(parse_losses(verb.losses)));
   spec.set_backoff_ms(TRY(milliseconds(verb.backoff)));
   if (!verb.retry_on.empty()) {
     for (const uint32_t code : TRY(parse_codes(verb.retry_on))) spec.add_retry_on(code);

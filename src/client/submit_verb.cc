@@ -198,11 +198,13 @@ Result<void> print_error_bytes(std::string_view bytes) {
   return {};
 }
 
-// True if all went well.
-Result<bool> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
+// The exit code.
+Result<int> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
   say_how_to_cancel(job.id());
   ResultPrinter printer(env.store, job, env.form);
+  CutOutputs cut;
   const auto take = [&](const TaskResult& result) -> Result<void> {
+    cut.add(job, result);
     if (env.form == Form::json) {
       TRY(printer.add(result));
       return printer.flush();
@@ -220,7 +222,9 @@ Result<bool> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
   if (env.form == Form::plain && standing.state != JobState::done) {
     complain(fmt::format("job {} {}", job.id(), ending_words(standing)));
   }
-  return standing.state == JobState::done;
+  cut.say();
+  if (standing.state != JobState::done) return kExitFailed;
+  return cut.any() ? kExitCut : kExitDone;
 }
 
 std::string size_words(const model::Spec& spec) {
@@ -289,12 +293,13 @@ Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
     }
     TRY(print_submitted(verb, env, submitted, draft));
   }
-  bool all_well = true;
+  int code = kExitDone;
   for (size_t i = 0; verb.wait && i < ids.size(); ++i) {
     const model::Job job = TRY(find_job(env.store.table(), ids[i], env.clock.wall()));
-    all_well = TRY(wait_for(env, job, job.id() == drafts[i].id)) && all_well;
+    const int ended = TRY(wait_for(env, job, job.id() == drafts[i].id));
+    if (code != kExitFailed && ended != kExitDone) code = ended;  // A failure says more.
   }
-  return all_well ? kExitDone : kExitFailed;
+  return code;
 }
 
 }  // namespace dunlin

@@ -46,6 +46,7 @@ TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {
   verb.timeout = "5m";
   verb.retries = 3;
   verb.backoff = "2s";
+  verb.losses = "unlimited";
   verb.retry_on = "1,100-102";
   verb.at_most_once = true;
   const std::string id = say(verb);
@@ -60,6 +61,7 @@ TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {
   EXPECT_EQ(spec.env(0).value(), "1=2");
   EXPECT_EQ(spec.timeout_ms(), 300'000);
   EXPECT_EQ(spec.backoff_ms(), 2000);
+  EXPECT_EQ(spec.losses(), kLossesUnlimited);
   EXPECT_EQ(spec.retry_on_size(), 4);
   EXPECT_EQ(spec.delivery(), model::DELIVERY_AT_MOST_ONCE);
   EXPECT_EQ(spec.priority(), kPriorityDefault);

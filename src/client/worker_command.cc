@@ -3,7 +3,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
-#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 
@@ -24,6 +23,8 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kScaleTimeLeast = std::chrono::seconds(1);
+constexpr Millis kFarewell = std::chrono::seconds(2);  // Until it is told that a worker leaves.
+constexpr Millis kSayAgain = std::chrono::minutes(1);
 
 Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   WorkerOptions options;
@@ -68,12 +69,34 @@ Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
   return {};
 }
 
+// What a worker waits for that was asked to leave.
+void say_why_it_waits(const WorkerMind& mind, Millis hold) {
+  if (mind.busy() > 0) {
+    log::info("still here: {} must end first", count_of(mind.busy(), "running task"));
+    return;
+  }
+  log::info(
+      "still here: the store must take back what this worker holds, and does not answer; one more "
+      "signal leaves at once, and others get it when its lease ends, within {}",
+      human_duration(hold));
+}
+
 // Until it has left; false if it was told not to wait for the store any more.
-bool serve(Agent& agent, int signals) {
+bool serve(Agent& agent, int signals, Millis hold) {
   int asked = 0;  // To leave.
+  Instant look = Instant::max();
   while (!agent.mind().gone() && !agent.mind().failure()) {
-    agent.turn(posix_clock().now() + std::chrono::hours(1), signals);
+    agent.turn(std::min(look, posix_clock().now() + std::chrono::hours(1)), signals);
+    if (posix_clock().now() >= look) {
+      if (agent.mind().holds() == 0) {
+        log::warning("left without telling the store, which does not answer");
+        return true;
+      }
+      say_why_it_waits(agent.mind(), hold);
+      look = posix_clock().now() + kSayAgain;
+    }
     while (take_signal(signals)) {
+      look = posix_clock().now() + kFarewell;
       ++asked;
       if (asked == 1) {
         log::info(
@@ -100,6 +123,7 @@ Result<int> run(const WorkerVerb& verb) {
   options.worker = TRY(read_options(verb));
   TRY(read_advice(verb, options));
   options.slots.worker_id = options.worker.id;
+  options.slots.alone = true;
   options.slots.folder =
       verb.folder.empty() ? TRY(state_folder("workers/" + options.worker.id)) : verb.folder;
   const std::string at = verb.target.at;
@@ -117,12 +141,13 @@ Result<int> run(const WorkerVerb& verb) {
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   const uint32_t slots = options.worker.slots;
+  const Millis hold = options.worker.hold;
   const std::string most =
       options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
   std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most, at)));
-  const bool left = serve(*agent, signals);
+  const bool left = serve(*agent, signals, hold);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
   if (own_folder) remove_slots_folder(folder);

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "engine/segment.h"
+#include "store/uploads.h"
 
 namespace dunlin {
 namespace {
@@ -34,32 +35,36 @@ std::vector<BlobFiles::Upload>::iterator BlobFiles::find(uint64_t upload) {
   return std::ranges::find(uploads_, upload, &Upload::number);
 }
 
-Result<void> BlobFiles::part(const BlobPart& part, uint64_t fresh) {
-  auto upload = find(part.upload);
+void BlobFiles::forget(std::vector<Upload>::iterator upload) {
+  remove(upload->file);
+  uploads_.erase(upload);
+}
+
+void BlobFiles::give_up(uint64_t upload) {
+  if (const auto found = find(upload); found != uploads_.end()) forget(found);
+}
+
+Result<void> BlobFiles::part(const BlobPart& part, uint64_t fresh, Instant now) {
   if (part.offset == 0) {
-    if (upload != uploads_.end()) {
-      remove(upload->file);
-      uploads_.erase(upload);
-    }
-    if (uploads_.size() == kUploadsMax) {
-      remove(uploads_.front().file);
-      uploads_.erase(uploads_.begin());
+    give_up(part.upload);
+    if (uploads_.size() >= kUploadsMax) {
+      const auto idle = find_idle(uploads_, now);
+      if (idle == uploads_.end()) return no_place_for_upload();
+      forget(idle);
     }
     auto file = TRY(disk_.create(path(fresh)));
     uploads_.push_back({.number = part.upload, .file = fresh, .to = std::move(file)});
-    upload = std::prev(uploads_.end());
   }
+  const auto upload = find(part.upload);
   if (upload == uploads_.end() || part.offset > upload->size || upload->size % kBlobPart != 0) {
     if (upload != uploads_.end() && part.offset + part.bytes.size() <= upload->size) return {};
     return Error{Code::not_found, "upload " + std::to_string(part.upload) +
                                       " was forgotten: send it again from the start"};
   }
+  upload->last = now;
   if (part.offset < upload->size) return {};  // A repeat of what is here.
   auto written = write(*upload, part.bytes);
-  if (!written.ok()) {
-    remove(upload->file);
-    uploads_.erase(upload);
-  }
+  if (!written.ok()) forget(upload);
   return written;
 }
 

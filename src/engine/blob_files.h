@@ -16,15 +16,16 @@ namespace dunlin {
 
 class BlobFiles {
  public:
-  static constexpr size_t kUploadsMax = 64;  // The oldest one is forgotten.
-
   BlobFiles(Disk& disk, const std::string& folder) : disk_(disk), folder_(folder + "/blobs") {}
 
   // Makes the folder and removes the files that `is_used` does not know.
   Result<void> open(const std::function<bool(uint64_t file)>& is_used);
 
-  // Takes the next bytes of an upload. The first part opens file `fresh`.
-  Result<void> part(const BlobPart& part, uint64_t fresh);
+  // Takes the next bytes of an upload. The first part opens file `fresh`; `full` if there are as
+  // many uploads as there may be.
+  Result<void> part(const BlobPart& part, uint64_t fresh, Instant now);
+  void give_up(uint64_t upload);
+  size_t uploads() const { return uploads_.size(); }
 
   // All parts are here and durable: the number of the file, 0 for an empty blob.
   Result<uint64_t> end(const BlobEnd& end);
@@ -41,15 +42,17 @@ class BlobFiles {
     uint64_t file = 0;
     uint64_t size = 0;
     uint64_t unsynced = 0;
+    Instant last = {};  // When its last part came.
     std::unique_ptr<File> to;
   };
 
   std::vector<Upload>::iterator find(uint64_t upload);
+  void forget(std::vector<Upload>::iterator upload);
   Result<void> write(Upload& upload, std::string_view bytes);
 
   Disk& disk_;
   const std::string folder_;
-  std::vector<Upload> uploads_;  // Oldest first.
+  std::vector<Upload> uploads_;
 };
 
 }  // namespace dunlin

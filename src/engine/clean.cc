@@ -67,8 +67,8 @@ void Engine::clean(size_t bytes_written) {
 
 void Engine::move_live(const Record& record, Position at) {
   if (const auto* put = std::get_if<PutRecord>(&record)) {
-    const RowState* row = index_->row(put->table, put->key);
-    if (row == nullptr || row->at != at) return;
+    const std::optional<RowState> row = index_->row(put->table, put->key);
+    if (!row || row->at != at) return;
     const uint64_t version = row->version;
     index_->put_row(put->table, put->key, {.at = log_->add(*put), .version = version});
   } else if (const auto* push = std::get_if<PushRecord>(&record)) {

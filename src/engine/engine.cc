@@ -79,47 +79,23 @@ Result<std::unique_ptr<Engine>> Engine::open(Disk& disk, const std::string& fold
   for (const auto& [name, blob] : engine->index_->blobs()) used.insert(blob.file);
   TRY(engine->blobs_.open([&](uint64_t file) { return used.contains(file); }));
   TRY(disk.sync_folder(folder));
+  engine->index_->remember();
   return engine;
 }
 
 Answer Engine::handle(Request&& request, Instant now) {
-  TRY(readable(now));
   return std::visit([&](auto& each) { return on(std::move(each), now); }, request);
 }
 
-// Only after a failed commit after which the log could not be read either.
-Result<void> Engine::readable(Instant now) {
-  if (!index_is_stale_) return {};
-  if (last_try_ != Instant::min() && now < last_try_ + kTryAgain) {
-    return Error{Code::unavailable, last_failure_};
-  }
-  last_try_ = now;
-  auto fresh = std::make_unique<Index>();
-  Replay replay(*fresh, now);
-  auto read =
-      log_->replay([&](const Record& record, Position at) { return replay.apply(record, at); });
-  if (!read.ok()) {
-    last_failure_ = read.error().what;
-    return Error{Code::unavailable, last_failure_};
-  }
-  index_ = std::move(fresh);
-  index_is_stale_ = false;
-  last_try_ = Instant::min();
-  return {};
-}
-
 Result<void> Engine::writable(Instant now) {
+  if (now < quiet_until_) return cannot_write(last_failure_);
   if (!log_->broken()) return {};
-  if (last_try_ != Instant::min() && now < last_try_ + kTryAgain) {
-    return cannot_write(last_failure_);
-  }
-  last_try_ = now;
   auto resumed = log_->resume();
   if (!resumed.ok()) {
     last_failure_ = resumed.error().what;
+    quiet_until_ = now + kTryAgain;
     return cannot_write(last_failure_);
   }
-  last_try_ = Instant::min();
   log::info("the store can write again folder={}", folder_);
   return {};
 }
@@ -129,20 +105,25 @@ Result<void> Engine::commit(Instant now) {
   return end_commit(Log::write(begin_commit()), now);
 }
 
+const Log::Batch& Engine::begin_commit() {
+  flying_ = index_->changes();
+  return log_->take(stamp_);
+}
+
 Result<void> Engine::end_commit(Result<void> written, Instant now) {
   const uint64_t before = log_->disk_bytes();
   auto landed = log_->land(std::move(written));
   if (!landed.ok()) {
     log::warning("a commit failed folder={}: {}", folder_, landed.error().what);
     last_failure_ = landed.error().what;
-    erased_blobs_.clear();
-    clean_segment_ = 0;
-    index_is_stale_ = true;
-    last_try_ = Instant::min();
-    (void)readable(now).ok();  // If not now, then before the next request.
+    quiet_until_ = now + kTryAgain;
+    undo_staged();
     return landed;
   }
+  index_->settle(std::exchange(flying_, 0));
+  for (const uint64_t file : std::exchange(void_blobs_, {})) blobs_.remove(file);
   if (log_->staged()) return {};  // The rest is for a commit with nothing behind it.
+  named_blobs_.clear();
   for (const uint64_t file : std::exchange(erased_blobs_, {})) blobs_.remove(file);
   const uint64_t written_bytes = log_->disk_bytes() - before;
   drop_dead_segments();
@@ -150,10 +131,22 @@ Result<void> Engine::end_commit(Result<void> written, Instant now) {
   return {};
 }
 
+// Of the batch that failed, and of what was staged behind it.
+void Engine::undo_staged() {
+  index_->undo();
+  flying_ = 0;
+  erased_blobs_.clear();
+  clean_segment_ = 0;
+  for (const auto& [name, file] : std::exchange(named_blobs_, {})) {
+    const BlobState* blob = index_->blob(name);
+    if (blob == nullptr || blob->file != file) void_blobs_.push_back(file);
+  }
+}
+
 void Engine::give_back_ended(Instant now) {
   while (Item* item = index_->first_to_expire()) {
     if (item->hidden_until > now) break;
-    index_->give_back(*item);
+    index_->expire(*item);
     if (woken_.empty() || woken_.back() != item->queue->name) woken_.push_back(item->queue->name);
   }
 }
@@ -211,8 +204,8 @@ Result<std::optional<uint64_t>> Engine::already_committed(const Commit& request)
     }
     const Put* put = std::get_if<Put>(&write);
     if (put == nullptr) continue;
-    const RowState* row = index_->row(put->table, put->key);
-    if (row == nullptr) continue;
+    const std::optional<RowState> row = index_->row(put->table, put->key);
+    if (!row) continue;
     TRY(log_->read({&row->at, 1}, [&](size_t /*i*/, std::string_view payload) {
       const auto record = decode(payload);
       if (!record || !std::holds_alternative<PutRecord>(*record)) return;
@@ -224,14 +217,14 @@ Result<std::optional<uint64_t>> Engine::already_committed(const Commit& request)
 
 Result<void> Engine::check(const Write& write) {
   if (const Put* put = std::get_if<Put>(&write)) {
-    const RowState* row = index_->row(put->table, put->key);
-    const uint64_t stored = row == nullptr ? 0 : row->version;
+    const std::optional<RowState> row = index_->row(put->table, put->key);
+    const uint64_t stored = row ? row->version : 0;
     if (put->version == stored || put->version == kAnyVersion) return {};
     return wrong_version(put->table, put->key, put->version, stored);
   }
   if (const Erase* erase = std::get_if<Erase>(&write)) {
-    const RowState* row = index_->row(erase->table, erase->key);
-    const bool any = row == nullptr || erase->version == kAnyVersion;
+    const std::optional<RowState> row = index_->row(erase->table, erase->key);
+    const bool any = !row || erase->version == kAnyVersion;
     if (any || row->version == erase->version) return {};
     return wrong_version(erase->table, erase->key, erase->version, row->version);
   }
@@ -261,7 +254,7 @@ void Engine::apply(const Put& put, const Stamp& stamp) {
 }
 
 void Engine::apply(const Erase& erase, const Stamp& /*stamp*/) {
-  if (index_->row(erase.table, erase.key) == nullptr) return;
+  if (!index_->row(erase.table, erase.key)) return;
   log_->add(EraseRecord{.table = erase.table, .key = erase.key});
   index_->erase_row(erase.table, erase.key);
 }
@@ -414,10 +407,10 @@ Answer Engine::on(Get&& request, Instant /*now*/) {
   Rows answer;
   Budget budget;
   for (std::string& key : request.keys) {
-    const RowState* row = index_->row(request.table, key);
-    if (row != nullptr && !budget.takes(row->at)) break;
+    const std::optional<RowState> row = index_->row(request.table, key);
+    if (row && !budget.takes(row->at)) break;
     answer.rows.push_back({.key = std::move(key), .value = {}, .version = 0});
-    if (row == nullptr) continue;
+    if (!row) continue;
     Row& to = answer.rows.back();
     to.version = row->version;
     TRY(log_->read({&row->at, 1},
@@ -451,13 +444,12 @@ Answer Engine::on(EraseAll&& request, Instant now) {
   const TableState* table = index_->table(request.table);
   if (table == nullptr) return Erased{};
   auto row = table->lower_bound(request.prefix);
-  const std::string* found = nullptr;
+  std::string last;
   for (uint64_t count = 0; row != table->end() && count < kEraseMax; ++row, ++count) {
     if (!row->first.starts_with(request.prefix)) break;
-    found = &row->first;
+    last = row->first;
   }
-  if (found == nullptr) return Erased{};
-  const std::string last = *found;
+  if (last.empty()) return Erased{};
   log_->add(EraseRangeRecord{.table = request.table, .first = request.prefix, .last = last});
   log_->end_group();
   return Erased{index_->erase_rows(request.table, request.prefix, last)};
@@ -466,8 +458,12 @@ Answer Engine::on(EraseAll&& request, Instant now) {
 // --- Blobs ---
 
 Answer Engine::on(BlobPart&& request, Instant now) {
+  if (request.bytes.empty()) {
+    blobs_.give_up(request.upload);
+    return Done{};
+  }
   TRY(writable(now));
-  const auto taken = blobs_.part(request, request.offset == 0 ? ++stamp_ : 0);
+  const auto taken = blobs_.part(request, request.offset == 0 ? ++stamp_ : 0, now);
   if (taken.ok()) return Done{};
   if (taken.error().code == Code::denied) return cannot_write(taken.error().what);
   return taken.error();
@@ -493,6 +489,7 @@ Answer Engine::on(BlobEnd&& request, Instant now) {
       log_->add(BlobRecord{.name = request.name, .file = file.value(), .size = request.size});
   log_->end_group();
   index_->put_blob(request.name, {.at = at, .file = file.value(), .size = request.size});
+  named_blobs_.emplace_back(request.name, file.value());
   return Done{};
 }
 

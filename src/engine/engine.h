@@ -2,9 +2,8 @@
 // memory (engine/index.h). Keys and leases are in memory, values stay in the log.
 //
 // Acknowledged means durable: commit() is one write and one sync for everything since the last one.
-// After a failed commit the index is read again from the log, and writing goes on in a new segment
-// as soon as the disk takes one; reading never stops. One thread at a time (file_store.h is for
-// many).
+// A failed commit is undone in the index; reading never stops, and writing is tried again after a
+// pause. One thread at a time (file_store.h is for many).
 #pragma once
 
 #include <memory>
@@ -39,7 +38,7 @@ class Engine final : public Core {
   // commit() in three steps, for a caller that lets others in while the disk works: begin_commit(),
   // Log::write() of what it returned, end_commit() with the result.
   bool staged() const { return log_->staged(); }
-  const Log::Batch& begin_commit() { return log_->take(stamp_); }
+  const Log::Batch& begin_commit();
   Result<void> end_commit(Result<void> written, Instant now);
   bool segment_is_full() const { return log_->segment_is_full(); }
 
@@ -62,7 +61,6 @@ class Engine final : public Core {
   Answer on(AskInfo&& request, Instant now);
   Answer on(EraseAll&& request, Instant now);
 
-  Result<void> readable(Instant now);
   Result<void> writable(Instant now);
   Result<std::optional<uint64_t>> already_committed(const Commit& request);
   Result<void> check(const Write& write);
@@ -77,6 +75,7 @@ class Engine final : public Core {
   void apply(const Finish& finish, const Stamp& stamp);
   void apply(const Keep& keep, const Stamp& stamp);
 
+  void undo_staged();
   void give_back_ended(Instant now);
 
   std::vector<Item*> pick(const QueueState& queue, size_t max) const;
@@ -94,12 +93,16 @@ class Engine final : public Core {
   std::unique_ptr<Index> index_;
   BlobFiles blobs_;
   uint64_t stamp_ = 0;  // The last version, message number, token or file number that was given.
+  size_t flying_ = 0;   // Of the index's changes, those in the batch that is being written.
   std::vector<uint64_t> erased_blobs_;  // Their files go when the erasure is durable.
-  std::vector<std::string> woken_;      // Queues with messages given back since the last expire().
+  // Named since a commit left nothing staged; if that is undone their files are void, and go when
+  // the next batch is durable, which makes the failed one so.
+  std::vector<std::pair<std::string, uint64_t>> named_blobs_;
+  std::vector<uint64_t> void_blobs_;
+  std::vector<std::string> woken_;  // Queues with messages given back since the last expire().
   uint64_t clean_segment_ = 0;
   uint64_t clean_offset_ = 0;
-  bool index_is_stale_ = false;  // A commit failed and the log could not be read since.
-  Instant last_try_ = Instant::min();
+  Instant quiet_until_ = Instant::min();  // After a failure: nothing is written before.
   std::string last_failure_;
 };
 

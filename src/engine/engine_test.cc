@@ -6,6 +6,7 @@
 #include "engine/check.h"
 #include "sim/disk.h"
 #include "sim/dump.h"
+#include "store/uploads.h"
 
 namespace dunlin {
 namespace {
@@ -288,6 +289,138 @@ TEST_F(EngineTest, APowerLossMayTakeBothMarksAndBringBackADroppedSegment) {
   }
 }
 
+TEST_F(EngineTest, OpeningReadsTheLogOnce) {
+  open();
+  fill();
+  engine.reset();
+  const std::vector<std::string> segments = disk.list("/s/log").value();
+  ASSERT_GT(segments.size(), 1U);
+  uint64_t log_bytes = 0;
+  for (const std::string& name : segments) log_bytes += disk.bytes("/s/log/" + name).size();
+  const uint64_t before = disk.bytes_read;
+  open();
+  // Each header a second time, and the two marks.
+  EXPECT_LE(disk.bytes_read - before, log_bytes + segments.size() * kSegmentHead + 100);
+}
+
+TEST_F(EngineTest, AFailedCommitIsUndoneWithoutALookAtTheDisk) {
+  open();
+  fill();
+  const Lease held = pull(1).at(0).lease;
+  const auto stage = [&](const Request& request) {
+    EXPECT_FALSE(std::holds_alternative<Error>(engine->handle(Request(request), kStart)));
+  };
+  for (const auto& [faults, code] :
+       {std::pair(SimDisk::Faults{.sync_fails = 100}, Code::unavailable),
+        std::pair(SimDisk::Faults{.capacity = 0}, Code::full)}) {
+    open();
+    const std::string before = describe(engine->index());
+    stage(Commit{0, {Put{"t", "k1", "v", kAnyVersion}, Erase{"t", "k2", kAnyVersion}}});
+    stage(Commit{0, {Finish{"q", {held}}, Push{"new", {{"n", "b"}}}}});
+    stage(Pull{"q", 3, Millis(1000)});
+    disk.faults = faults;
+    const uint64_t read = disk.bytes_read;
+    const auto committed = engine->commit(kStart);
+    ASSERT_FALSE(committed.ok());
+    EXPECT_EQ(committed.error().code, code);
+    EXPECT_EQ(disk.bytes_read, read);
+    EXPECT_EQ(describe(engine->index()), before);
+    disk.faults = {};
+  }
+}
+
+TEST_F(EngineTest, AfterAFailedCommitNothingIsWrittenForAWhile) {
+  open();
+  push("a");
+  disk.faults.capacity = 0;
+  EXPECT_EQ(std::get<Error>(ask(Commit{0, {Put{"t", "k", "v", 0}}})).code, Code::full);
+  disk.faults = {};
+  EXPECT_EQ(std::get<Error>(ask(Commit{0, {Put{"t", "k", "v", 0}}}, kStart + Millis(199))).code,
+            Code::full);
+  EXPECT_EQ(std::get<Depth>(ask(AskDepth{"q"})).ready, 1U);  // Reading goes on.
+  EXPECT_TRUE(std::holds_alternative<Committed>(
+      ask(Commit{0, {Put{"t", "k", "v", 0}}}, kStart + Millis(200))));
+}
+
+TEST_F(EngineTest, ADiskThatFailsForHoursGetsOneSegmentMoreAtMost) {
+  open();
+  fill();
+  const size_t segments = disk.list("/s/log").value().size();
+  log::set_level(log::Level::off);
+  Instant now = kStart;
+  const auto try_often = [&] {
+    for (int i = 0; i < 50; ++i) {
+      now += Millis(1000);
+      EXPECT_TRUE(std::holds_alternative<Error>(
+          ask(Commit{0, {Put{"t", "k", std::string(100, 'x'), kAnyVersion}}}, now)));
+    }
+  };
+  disk.faults.capacity = 0;
+  try_often();
+  EXPECT_EQ(disk.list("/s/log").value().size(), segments);
+  disk.faults = {};
+  // Each header gets to the disk, each batch after it does not.
+  uint64_t syncs = 0;
+  disk.on_sync = [&] { disk.faults.sync_fails = syncs++ % 2 == 0 ? 100 : 0; };
+  try_often();
+  EXPECT_LE(disk.list("/s/log").value().size(), segments + 1);
+  disk.on_sync = {};
+  disk.faults = {};
+  log::set_level(log::Level::info);
+  now += Millis(1000);
+  EXPECT_TRUE(std::holds_alternative<Committed>(ask(Commit{0, {Put{"t", "after", "v", 0}}}, now)));
+  open(now);
+  EXPECT_EQ(std::get<Rows>(ask(Get{"t", {"after"}}, now)).rows[0].value, "v");
+  EXPECT_TRUE(check_store(disk, "/s").value().damages.empty());
+}
+
+// A newest segment without a batch may be made anew only if no mark says that it is there.
+TEST_F(EngineTest, ASegmentThatAMarkNamesIsNeverMissing) {
+  log::set_level(log::Level::off);
+  const Commit large{0, {Put{"t", "k", std::string(9000, 'x'), kAnyVersion}}};
+  for (uint64_t calls = 0; calls < 12; ++calls) {
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      SimDisk own_disk(calls * 10 + seed);
+      Instant now = kStart;
+      const auto put = [&](Engine& own) {
+        own.handle(Request(large), now);
+        return own.commit(now);
+      };
+      auto own = Engine::open(own_disk, "/s", now, options).value();
+      ASSERT_TRUE(put(*own).ok());  // The next segment is made.
+      own.reset();
+      own = Engine::open(own_disk, "/s", now, options).value();  // The marks name it.
+      own_disk.faults.sync_fails = 100;
+      ASSERT_FALSE(put(*own).ok());
+      own_disk.faults = {};
+      own_disk.die_after(calls);
+      now += Millis(1000);
+      static_cast<void>(put(*own).ok());
+      own_disk.die();
+      own.reset();
+      own_disk.revive(true);
+      const auto opened = Engine::open(own_disk, "/s", now, options);
+      ASSERT_TRUE(opened.ok()) << opened.error().what << " after " << calls << " calls";
+    }
+  }
+  log::set_level(log::Level::info);
+}
+
+TEST_F(EngineTest, ABlobWhoseNamingFailedLeavesNoFile) {
+  open();
+  for (const bool in_doubt : {false, true}) {
+    const Instant now = kStart + Millis(in_doubt ? 10'000 : 0);
+    ask(BlobPart{1, 0, "bytes"}, now);
+    engine->handle(BlobEnd{1, "blob", 5}, now);
+    disk.faults = in_doubt ? SimDisk::Faults{.sync_fails = 100} : SimDisk::Faults{.capacity = 0};
+    EXPECT_FALSE(engine->commit(now).ok());
+    disk.faults = {};
+    EXPECT_EQ(disk.list("/s/blobs").value().size(), 1U);  // A restart may find the name.
+    ask(Commit{0, {Put{"t", "k", "v", kAnyVersion}}}, now + Millis(1000));
+    EXPECT_EQ(disk.list("/s/blobs").value().size(), 0U);
+  }
+}
+
 TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   open();
   ask(BlobPart{1, 0, "bytes"});
@@ -297,6 +430,29 @@ TEST_F(EngineTest, ABlobWhoseSyncFailedIsSentAgainFromTheStart) {
   EXPECT_EQ(std::get<Error>(ask(BlobEnd{1, "blob", 5})).code, Code::not_found);
   ask(BlobPart{1, 0, "bytes"});
   EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{1, "blob", 5})));
+}
+
+TEST_F(EngineTest, AnUploadThatGoesOnIsNotForgottenForAnother) {
+  open();
+  const auto code = [&](const Request& request, Instant now) {
+    const Answer answer = ask(request, now);
+    const auto* error = std::get_if<Error>(&answer);
+    return error == nullptr ? std::optional<Code>() : error->code;
+  };
+  for (uint64_t upload = 1; upload <= kUploadsMax; ++upload) {
+    ASSERT_EQ(code(BlobPart{upload, 0, "x"}, kStart), std::nullopt);
+  }
+  const uint64_t more = kUploadsMax + 1;
+  const Instant later = kStart + kUploadIdle;
+  EXPECT_EQ(code(BlobPart{more, 0, "x"}, later - Millis(1)), Code::full);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), kUploadsMax);
+  EXPECT_EQ(code(BlobPart{1, 0, "x"}, later - Millis(1)), std::nullopt);
+  EXPECT_EQ(code(BlobPart{more, 0, "x"}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{1, "b1", 1}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{more, "new", 1}, later), std::nullopt);
+  EXPECT_EQ(code(BlobPart{3, 0, ""}, later), std::nullopt);
+  EXPECT_EQ(code(BlobEnd{3, "b3", 1}, later), Code::not_found);
+  EXPECT_EQ(disk.list("/s/blobs").value().size(), kUploadsMax - 1);
 }
 
 TEST_F(EngineTest, ADiskThatRefusesAFileIsNoRefusalOfTheCaller) {

@@ -5,6 +5,11 @@
 #include "base/check.h"
 
 namespace dunlin {
+namespace {
+
+const ItemState& state_of(const Item& item) { return item; }
+
+}  // namespace
 
 const TableState* Index::table(std::string_view name) const {
   const auto found = tables_.find(name);
@@ -16,11 +21,9 @@ const QueueState* Index::queue(std::string_view name) const {
   return found == queues_.end() ? nullptr : found->second.get();
 }
 
-const RowState* Index::row(std::string_view table, std::string_view key) const {
+std::optional<RowState> Index::row(std::string_view table, std::string_view key) const {
   const TableState* rows = this->table(table);
-  if (rows == nullptr) return nullptr;
-  const auto found = rows->find(key);
-  return found == rows->end() ? nullptr : &found->second;
+  return rows == nullptr ? std::nullopt : rows->find(key);
 }
 
 Item* Index::item(std::string_view queue, std::string_view id) const {
@@ -38,44 +41,41 @@ const BlobState* Index::blob(std::string_view name) const {
 void Index::put_row(std::string_view table, std::string_view key, RowState state) {
   auto rows = tables_.find(table);
   if (rows == tables_.end()) rows = tables_.emplace(std::string(table), TableState()).first;
-  const auto found = rows->second.find(key);
-  if (found == rows->second.end()) {
-    rows->second.emplace(std::string(key), state);
-  } else {
-    discount(found->second.at);
-    found->second = state;
-  }
+  const std::optional<RowState> before = rows->second.put(key, state);
+  if (before) discount(before->at);
   count(state.at);
+  note_row(table, key, before);
 }
 
 void Index::erase_row(std::string_view table, std::string_view key) {
   const auto rows = tables_.find(table);
   if (rows == tables_.end()) return;
-  const auto found = rows->second.find(key);
-  if (found == rows->second.end()) return;
-  discount(found->second.at);
-  rows->second.erase(found);
+  const std::optional<RowState> before = rows->second.erase(key);
+  if (!before) return;
+  discount(before->at);
   if (rows->second.empty()) tables_.erase(rows);
+  note_row(table, key, before);
 }
 
 uint64_t Index::erase_rows(std::string_view table, std::string_view first, std::string_view last) {
-  const auto rows = tables_.find(table);
-  if (rows == tables_.end()) return 0;
-  const auto begin = rows->second.lower_bound(first);
-  const auto end = rows->second.upper_bound(last);
-  uint64_t count = 0;
-  for (auto row = begin; row != end; ++row, ++count) discount(row->second.at);
-  rows->second.erase(begin, end);
-  if (rows->second.empty()) tables_.erase(rows);
-  return count;
+  const TableState* rows = this->table(table);
+  if (rows == nullptr) return 0;
+  std::vector<std::string> keys;  // Erasing one would make the iterator void.
+  for (auto row = rows->lower_bound(first); row != rows->end() && row->first <= last; ++row) {
+    keys.emplace_back(row->first);
+  }
+  for (const std::string& key : keys) erase_row(table, key);
+  return keys.size();
 }
 
 void Index::put_blob(std::string_view name, BlobState state) {
   const auto found = blobs_.find(name);
   if (found != blobs_.end()) {
+    note_blob(name, found->second);
     discount(found->second.at);
     found->second = state;
   } else {
+    note_blob(name, std::nullopt);
     blobs_.emplace(std::string(name), state);
   }
   count(state.at);
@@ -84,43 +84,74 @@ void Index::put_blob(std::string_view name, BlobState state) {
 void Index::erase_blob(std::string_view name) {
   const auto found = blobs_.find(name);
   if (found == blobs_.end()) return;
+  note_blob(name, found->second);
   discount(found->second.at);
   blobs_.erase(found);
 }
 
 Item& Index::add(std::string_view queue, std::string_view id, uint64_t number, Position at) {
+  auto item = std::make_unique<Item>();
+  item->id = id;
+  item->number = number;
+  item->at = at;
+  Item& added = insert(queue, std::move(item));
+  if (remembers_) undo_.emplace_back(ItemWasNot{&added});
+  return added;
+}
+
+// Puts it where it belongs by its state.
+Item& Index::insert(std::string_view queue, std::unique_ptr<Item> item) {
   auto found = queues_.find(queue);
   if (found == queues_.end()) {
     found = queues_.emplace(std::string(queue), std::make_unique<QueueState>()).first;
     found->second->name = queue;
   }
   QueueState& state = *found->second;
-  auto item = std::make_unique<Item>();
-  item->id = id;
-  item->queue = &state;
-  item->number = number;
-  item->at = at;
   Item& added = *item;
+  added.queue = &state;
   CHECK(state.items.insert(std::move(item)).second);
-  state.ready.emplace_hint(state.ready.end(), number, &added);
-  count(at);
+  if (added.leased) {
+    leased_.emplace(Deadline{added.hidden_until, added.number}, &added);
+  } else {
+    state.ready.emplace_hint(state.ready.end(), added.number, &added);
+  }
+  count(added.at);
   return added;
 }
 
+std::unique_ptr<Item> Index::extract(Item& item) {
+  QueueState& queue = *item.queue;
+  if (item.leased) {
+    leased_.erase({item.hidden_until, item.number});
+  } else {
+    queue.ready.erase(item.number);
+  }
+  discount(item.at);
+  auto node = queue.items.extract(queue.items.find(std::string_view(item.id)));
+  if (queue.items.empty()) queues_.erase(queues_.find(queue.name));
+  return std::move(node.value());
+}
+
 void Index::move(Item& item, Position at) {
+  note_item(item);
   discount(item.at);
   item.at = at;
   count(at);
 }
 
 void Index::lease(Item& item, uint64_t token, Millis hold, Instant now) {
+  note_item(item);
   item.token = token;
   item.attempts += 1;
-  if (const auto note = notes_.find(item.number); note != notes_.end()) note->second.step = 0;
+  if (const auto note = notes_.find(item.number); note != notes_.end()) {
+    note_note(item);
+    note->second.step = 0;
+  }
   hide(item, hold, now);
 }
 
 void Index::keep(Item& item, ItemNote note, Millis hold, Instant now) {
+  note_note(item);
   notes_.insert_or_assign(item.number, std::move(note));
   renew(item, hold, now);
 }
@@ -131,45 +162,127 @@ const ItemNote* Index::note(const Item& item) const {
 }
 
 void Index::renew(Item& item, Millis hold, Instant now) {
-  if (hold == Millis(0)) {
-    give_back(item);
-  } else {
-    hide(item, hold, now);
-  }
+  if (hold == Millis(0)) return give_back(item);
+  note_item(item);
+  hide(item, hold, now);
 }
 
 void Index::hide(Item& item, Millis hold, Instant now) {
-  if (item.leased) {
-    leased_.erase({item.hidden_until, item.number});
-  } else {
-    item.queue->ready.erase(item.number);
-  }
-  item.leased = true;
-  item.hold = hold;
-  item.hidden_until = now + hold;
-  leased_.emplace_hint(leased_.end(), Deadline{item.hidden_until, item.number}, &item);
+  ItemState state = state_of(item);
+  state.leased = true;
+  state.hold = hold;
+  state.hidden_until = now + hold;
+  set(item, state);
 }
 
 void Index::give_back(Item& item) {
   if (!item.leased) return;
-  leased_.erase({item.hidden_until, item.number});
-  item.leased = false;
-  item.hold = Millis(0);
-  item.queue->ready.emplace(item.number, &item);
+  note_item(item);
+  release(item);
+}
+
+void Index::expire(Item& item) { release(item); }
+
+void Index::release(Item& item) {
+  ItemState state = state_of(item);
+  state.leased = false;
+  state.hold = Millis(0);
+  set(item, state);
+}
+
+void Index::set(Item& item, const ItemState& state) {
+  if (item.leased) {
+    leased_.erase({item.hidden_until, item.number});
+  } else if (state.leased) {
+    item.queue->ready.erase(item.number);
+  }
+  if (state.leased) {
+    leased_.emplace_hint(leased_.end(), Deadline{state.hidden_until, item.number}, &item);
+  } else if (item.leased) {
+    item.queue->ready.emplace(item.number, &item);
+  }
+  static_cast<ItemState&>(item) = state;
 }
 
 void Index::remove(Item& item) {
-  QueueState& queue = *item.queue;
-  if (item.leased) {
-    leased_.erase({item.hidden_until, item.number});
-  } else {
-    queue.ready.erase(item.number);
+  if (notes_.contains(item.number)) {
+    note_note(item);
+    notes_.erase(item.number);
   }
-  discount(item.at);
-  notes_.erase(item.number);
-  queue.items.erase(queue.items.find(std::string_view(item.id)));
-  if (queue.items.empty()) queues_.erase(queues_.find(queue.name));
+  if (!remembers_) {
+    extract(item);
+    return;
+  }
+  std::string queue = item.queue->name;
+  undo_.emplace_back(ItemWasThere{extract(item), std::move(queue)});
 }
+
+void Index::note_row(std::string_view table, std::string_view key, std::optional<RowState> state) {
+  if (remembers_) undo_.emplace_back(RowWas{std::string(table), std::string(key), state});
+}
+
+void Index::note_blob(std::string_view name, std::optional<BlobState> state) {
+  if (remembers_) undo_.emplace_back(BlobWas{std::string(name), state});
+}
+
+void Index::note_item(Item& item) {
+  if (remembers_) undo_.emplace_back(ItemWas{&item, state_of(item)});
+}
+
+void Index::note_note(const Item& item) {
+  if (!remembers_) return;
+  const ItemNote* before = note(item);
+  undo_.emplace_back(
+      NoteWas{item.number, before == nullptr ? std::nullopt : std::optional(*before)});
+}
+
+void Index::settle(size_t changes) {
+  undo_.erase(undo_.begin(), undo_.begin() + static_cast<std::ptrdiff_t>(changes));
+}
+
+void Index::undo() {
+  remembers_ = false;
+  while (!undo_.empty()) {
+    std::visit([this](auto&& was) { undo(std::forward<decltype(was)>(was)); },
+               std::move(undo_.back()));
+    undo_.pop_back();
+  }
+  remembers_ = true;
+}
+
+void Index::undo(RowWas&& was) {
+  if (was.state) {
+    put_row(was.table, was.key, *was.state);
+  } else {
+    erase_row(was.table, was.key);
+  }
+}
+
+void Index::undo(BlobWas&& was) {
+  if (was.state) {
+    put_blob(was.name, *was.state);
+  } else {
+    erase_blob(was.name);
+  }
+}
+
+void Index::undo(ItemWas&& was) {
+  discount(was.item->at);
+  set(*was.item, was.state);
+  count(was.item->at);
+}
+
+void Index::undo(ItemWasNot&& was) { extract(*was.item); }
+
+void Index::undo(NoteWas&& was) {
+  if (was.note) {
+    notes_.insert_or_assign(was.number, std::move(*was.note));
+  } else {
+    notes_.erase(was.number);
+  }
+}
+
+void Index::undo(ItemWasThere&& was) { insert(was.queue, std::move(was.item)); }
 
 Item* Index::first_to_expire() const { return leased_.empty() ? nullptr : leased_.begin()->second; }
 

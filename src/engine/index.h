@@ -3,6 +3,9 @@
 //
 // Pure bookkeeping: no I/O, no clock. Every change here has a record in the log, and replaying the
 // records gives the same index. All operations are O(1) or O(log n).
+//
+// What is not durable yet can be undone: from remember() on, the index notes what each change
+// replaced, until settle() says that it is on disk.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -13,19 +16,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/env.h"
 #include "engine/record.h"
+#include "engine/table_state.h"
 
 namespace dunlin {
 
 struct QueueState;
 
-// A message that is not finished.
-struct Item {
-  std::string id;
-  QueueState* queue = nullptr;
-  uint64_t number = 0;  // Its place in the queue.
+// What changes about a message while it is in its queue.
+struct ItemState {
   Position at;
   uint32_t attempts = 0;
   uint64_t token = 0;  // 0 until first handed out.
@@ -40,6 +43,13 @@ struct ItemNote {
   uint64_t version = 0;
   uint64_t nonce = 0;
   std::string text;
+};
+
+// A message that is not finished.
+struct Item : ItemState {
+  std::string id;
+  QueueState* queue = nullptr;
+  uint64_t number = 0;  // Its place in the queue.
 };
 
 struct ItemHash {
@@ -66,12 +76,6 @@ struct QueueState {
   absl::flat_hash_set<std::unique_ptr<Item>, ItemHash, ItemEqual> items;
 };
 
-struct RowState {
-  Position at;
-  uint64_t version = 0;
-};
-using TableState = absl::btree_map<std::string, RowState, std::less<>>;
-
 struct BlobState {
   Position at;
   uint64_t file = 0;
@@ -83,7 +87,7 @@ class Index {
   // Tables and queues exist while something is in them; nullptr if not.
   const TableState* table(std::string_view name) const;
   const QueueState* queue(std::string_view name) const;
-  const RowState* row(std::string_view table, std::string_view key) const;
+  std::optional<RowState> row(std::string_view table, std::string_view key) const;
   Item* item(std::string_view queue, std::string_view id) const;
   const BlobState* blob(std::string_view name) const;
 
@@ -106,12 +110,19 @@ class Index {
   void lease(Item& item, uint64_t token, Millis hold, Instant now);
   void renew(Item& item, Millis hold, Instant now);
   void give_back(Item& item);  // Ready again, at its old place; its lease stays valid until then.
+  void expire(Item& item);     // The same by time alone, without a record: it is not undone.
   void remove(Item& item);     // Finished: the reference dangles.
   void keep(Item& item, ItemNote note, Millis hold, Instant now);
   const ItemNote* note(const Item& item) const;  // nullptr: there is none.
 
   // The held item whose lease ends first, or nullptr.
   Item* first_to_expire() const;
+
+  // Changes that can be undone: counted from the first that was not settled.
+  void remember() { remembers_ = true; }
+  size_t changes() const { return undo_.size(); }
+  void settle(size_t changes);  // The oldest ones are durable.
+  void undo();                  // All that are not settled.
 
   uint64_t live_bytes() const { return live_bytes_; }
   uint64_t live_bytes(uint32_t segment) const;
@@ -120,6 +131,48 @@ class Index {
  private:
   using Deadline = std::pair<Instant, uint64_t>;  // With the item's number, to be unique.
 
+  // What there was before a change.
+  struct RowWas {
+    std::string table;
+    std::string key;
+    std::optional<RowState> state;
+  };
+  struct BlobWas {
+    std::string name;
+    std::optional<BlobState> state;
+  };
+  struct ItemWas {
+    Item* item;
+    ItemState state;
+  };
+  struct ItemWasNot {
+    Item* item;
+  };
+  struct ItemWasThere {
+    std::unique_ptr<Item> item;
+    std::string queue;
+  };
+  struct NoteWas {
+    uint64_t number;
+    std::optional<ItemNote> note;
+  };
+  using Undo = std::variant<RowWas, BlobWas, ItemWas, ItemWasNot, ItemWasThere, NoteWas>;
+
+  void note_row(std::string_view table, std::string_view key, std::optional<RowState> state);
+  void note_blob(std::string_view name, std::optional<BlobState> state);
+  void note_item(Item& item);
+  void note_note(const Item& item);
+  void undo(RowWas&& was);
+  void undo(BlobWas&& was);
+  void undo(ItemWas&& was);
+  void undo(ItemWasNot&& was);
+  void undo(ItemWasThere&& was);
+  void undo(NoteWas&& was);
+
+  Item& insert(std::string_view queue, std::unique_ptr<Item> item);
+  std::unique_ptr<Item> extract(Item& item);
+  void set(Item& item, const ItemState& state);
+  void release(Item& item);
   void hide(Item& item, Millis hold, Instant now);
   void count(Position at);
   void discount(Position at);
@@ -131,6 +184,8 @@ class Index {
   absl::flat_hash_map<uint64_t, ItemNote> notes_;  // By the item's number.
   uint64_t live_bytes_ = 0;
   absl::btree_map<uint32_t, uint64_t> live_by_segment_;
+  bool remembers_ = false;
+  std::vector<Undo> undo_;  // Oldest first.
 };
 
 // Turns records back into an index. Leases last their whole hold again, counted from `now`.

@@ -40,6 +40,7 @@ Result<void> Log::recover(const VisitRecord& visit) {
   }
 
   const auto headers = TRY(open_segments(mark));
+  std::string bytes;  // One buffer for all of them.
   for (auto& [number, segment] : segments_) {
     const SegmentHeader& header = headers.at(number);
     const auto next = headers.find(number + 1);
@@ -53,7 +54,8 @@ Result<void> Log::recover(const VisitRecord& visit) {
     if (header.first_batch != next_batch_) {
       return to_error({rules.path, 0, "its first batch does not follow the segment before it"});
     }
-    const Scanned scanned = scan_segment(TRY(read_file(*segment.file)), rules, visit);
+    TRY(read_file(*segment.file, bytes));
+    const Scanned scanned = scan_segment(bytes, rules, visit);
     if (scanned.damage) return to_error(*scanned.damage);
     if (scanned.torn > 0) {
       log::info("cut a torn tail file={} offset={} bytes={}", rules.path, scanned.end,
@@ -81,6 +83,7 @@ Result<void> Log::recover(const VisitRecord& visit) {
     TRY(disk_.sync_folder(folder_ + "/log"));
     room_end_ = last.end;
   }
+  marked_ = newest();
   TRY(write_both_marks(*mark_file_, this->mark()));
   TRY(remove_dropped());
   return disk_.sync_folder(folder_);
@@ -117,10 +120,13 @@ Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
       return missing(static_cast<uint32_t>(numbers.front() + headers.size()));
     }
     auto file = TRY(disk_.open(path));
-    const std::string bytes = TRY(read_file(*file));
-    auto header = decode_header(bytes);
+    std::string head(kSegmentHead, '\0');
+    head.resize(TRY(file->read(0, head)));
+    auto header = decode_header(head);
     if (!header.ok() && header.error().code == Code::unsupported) return header.error();
     if (!header.ok() || header.value().number != number) {
+      std::string bytes;
+      TRY(read_file(*file, bytes));
       if (number != numbers.back() || number <= mark.segment || !was_being_made(bytes)) {
         return to_error({path, 0, header.ok() ? "it is another segment" : header.error().what});
       }
@@ -240,9 +246,10 @@ Result<void> Log::write(const Batch& batch) {
 Result<void> Log::land(Result<void> written) {
   const Batch flight = std::exchange(flight_, {});
   if (!written.ok()) {
-    broken_ = true;
     buffer_.clear();
     open_record_ = 0;
+    room_end_ = segments_.rbegin()->second.end;
+    broken_ = written.error().code == Code::unavailable;  // Else write() has undone it.
     return written;
   }
   Segment& segment = segments_.rbegin()->second;
@@ -263,7 +270,15 @@ Result<void> Log::commit(uint64_t stamp) {
   return land(write(take(stamp)));
 }
 
+// A segment without a batch is made anew: so a disk that fails again and again gets one file, not
+// one each time. Unless a mark names it: then it must not be missing.
 Result<void> Log::resume() {
+  const bool is_empty = segments_.rbegin()->second.end == kSegmentHead && oldest() != newest();
+  if (is_empty && newest() > marked_) {
+    TRY(disk_.remove(segment_path(folder_, newest())));
+    segments_.erase(std::prev(segments_.end()));
+    sealed_bytes_ -= segments_.rbegin()->second.end;
+  }
   TRY(add_segment());
   broken_ = false;
   return {};
@@ -324,21 +339,6 @@ Result<void> Log::read(std::span<const Position> positions, const VisitPayload& 
   return {};
 }
 
-Result<void> Log::replay(const VisitRecord& visit) const {
-  for (const auto& [number, segment] : segments_) {
-    const std::string bytes = TRY(read_file(*segment.file));
-    const SegmentHeader header = TRY(decode_header(bytes));
-    const ScanRules rules{.path = segment_path(folder_, number),
-                          .next_batch = header.first_batch,
-                          .end = segment.end,
-                          .durable = 0,
-                          .segment = number};
-    const Scanned scanned = scan_segment(bytes, rules, visit);
-    if (scanned.damage) return to_error(*scanned.damage);
-  }
-  return {};
-}
-
 Result<std::string> Log::read_segment(uint32_t segment, uint64_t offset, size_t max) const {
   const Segment& from = segments_.at(segment);
   offset = std::max<uint64_t>(offset, kSegmentHead);
@@ -352,6 +352,7 @@ Result<void> Log::drop_oldest() {
   auto dropped = segments_.extract(segments_.begin());
   // The mark says first that the segment is not needed: one that is needed is never missing. Both
   // copies do, so that whichever survives the next power loss is right.
+  marked_ = newest();
   auto marked = write_both_marks(*mark_file_, mark());
   if (!marked.ok()) {
     segments_.insert(std::move(dropped));

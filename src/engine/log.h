@@ -45,7 +45,8 @@ class Log {
   size_t staged_bytes() const { return buffer_.size(); }
 
   // Makes durable what is staged: take(), write(), land(). `stamp` is the last stamp in use. After
-  // a failure the log is broken: what was staged is gone, resume() must come before the next add().
+  // a failure all that was staged is gone. If nobody knows what the disk holds then the log is
+  // broken: resume() must come before the next add().
   Result<void> commit(uint64_t stamp);
 
   struct Batch {
@@ -68,9 +69,6 @@ class Log {
   // Calls visit(i, payload) for each position, in order. `corrupt` if one fails its checksum.
   using VisitPayload = std::function<void(size_t i, std::string_view payload)>;
   Result<void> read(std::span<const Position> positions, const VisitPayload& visit) const;
-
-  // Reads all durable records again, as open() did.
-  Result<void> replay(const VisitRecord& visit) const;
 
   // Up to `max` bytes of a segment's records from `offset` on; none at its end.
   Result<std::string> read_segment(uint32_t segment, uint64_t offset, size_t max) const;
@@ -114,6 +112,7 @@ class Log {
   uint64_t next_batch_ = 1;
   uint64_t stamp_ = 0;
   uint64_t room_end_ = 0;  // Up to here the newest segment has blocks.
+  uint32_t marked_ = 0;    // The newest segment that a durable mark may name.
   bool broken_ = false;
 
   std::string buffer_;      // The batch that is being staged: its first record is the BatchRecord.

@@ -229,9 +229,15 @@ Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const Visit
 }
 
 Result<std::string> read_file(const File& file) {
-  std::string bytes(TRY(file.size()), '\0');
-  bytes.resize(TRY(file.read(0, bytes)));
+  std::string bytes;
+  TRY(read_file(file, bytes));
   return bytes;
+}
+
+Result<void> read_file(const File& file, std::string& into) {
+  into.resize(TRY(file.size()));
+  into.resize(TRY(file.read(0, into)));
+  return {};
 }
 
 }  // namespace dunlin

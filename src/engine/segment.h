@@ -89,5 +89,6 @@ Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const Visit
 
 // All of a file, for scanning.
 Result<std::string> read_file(const File& file);
+Result<void> read_file(const File& file, std::string& into);
 
 }  // namespace dunlin

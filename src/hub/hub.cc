@@ -46,10 +46,13 @@ void Hub::closed(SessionId session) {
   const absl::btree_set<uint64_t> waiting = std::move(found->second.waiting);
   found->second.waiting.clear();
   for (const uint64_t number : waiting) take(number);
+  std::erase_if(beginners_, [&](const Beginner& each) { return each.session == session; });
+  uploads_.left(session, now_);
   sessions_.erase(session);
 }
 
 void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now) {
+  now_ = now;
   const auto found = sessions_.find(session);
   CHECK(found != sessions_.end());
   if (found->second.unanswered >= limits_.unanswered_max) {
@@ -65,6 +68,15 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
     return stage(session, id, allowed.error());
   }
   if (auto* asked = std::get_if<Pull>(&request)) return pull(session, id, std::move(*asked), now);
+  if (auto* part = std::get_if<BlobPart>(&request)) {
+    return begin_or_go_on(session, id, std::move(*part), now);
+  }
+  if (const auto* end = std::get_if<BlobEnd>(&request)) {
+    // Whatever comes of it: one that did not end is begun again under another number.
+    const uint64_t upload = end->upload;
+    stage(session, id, core_.handle(std::move(request), now));
+    return give_up(upload);
+  }
 
   // If it fails nothing became ready, and looking in vain is harmless.
   if (const auto* commit = std::get_if<Commit>(&request); commit && !queues_.empty()) {
@@ -78,6 +90,67 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
     touch(renew->queue);
   }
   stage(session, id, core_.handle(std::move(request), now));
+}
+
+void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
+  if (part.offset > 0 || part.bytes.empty() || uploads_.has(part.upload)) {
+    return take_part(session, id, std::move(part), now);
+  }
+  const auto begins = std::ranges::count(beginners_, session, &Beginner::session);
+  if (uploads_.size(session) + static_cast<size_t>(begins) >= limits_.uploads_max) {
+    return stage(session, id,
+                 Error{Code::full, fmt::format("{} uploads of this connection are under way: end "
+                                               "some first, or open another connection",
+                                               limits_.uploads_max)});
+  }
+  if (beginners_.empty() && has_place()) return take_part(session, id, std::move(part), now);
+  if (beginners_.size() >= limits_.beginners_max) {
+    return stage(session, id, no_place_for_upload());
+  }
+  ++sessions_.at(session).unanswered;
+  beginners_.push_back({session, id, std::move(part), now + kPlaceWait});
+}
+
+void Hub::take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
+  const uint64_t upload = part.upload;
+  const bool gives_up = part.bytes.empty();
+  Answer answer = core_.handle(std::move(part), now);
+  if (gives_up || !std::holds_alternative<Done>(answer)) {
+    give_up(upload);
+  } else {
+    uploads_.went_on(upload, session, now);
+    parted_.push_back(upload);
+  }
+  stage(session, id, std::move(answer));
+}
+
+// Makes one if an upload was left.
+bool Hub::has_place() {
+  if (uploads_.size() < limits_.uploads_all_max) return true;
+  const std::optional<uint64_t> left = uploads_.take_left();
+  if (left) give_up(*left);
+  return left.has_value();
+}
+
+void Hub::give_up(uint64_t upload) {
+  uploads_.ended(upload);
+  core_.handle(BlobPart{upload, 0, ""}, now_);
+}
+
+void Hub::let_beginners_in() {
+  for (const uint64_t upload : uploads_.take_overdue(now_)) give_up(upload);
+  while (!beginners_.empty()) {
+    const bool enters = has_place();
+    if (!enters && beginners_.front().deadline > now_) return;
+    Beginner first = std::move(beginners_.front());
+    beginners_.pop_front();
+    --sessions_.at(first.session).unanswered;
+    if (enters) {
+      take_part(first.session, first.id, std::move(first.part), now_);
+    } else {
+      stage(first.session, first.id, no_place_for_upload());
+    }
+  }
 }
 
 void Hub::stage(SessionId session, uint64_t id, Answer&& answer) {
@@ -194,10 +267,13 @@ void Hub::end_waits(Instant now) {
 // What was handed out since the last commit is ready again, so every queue is worth a look.
 void Hub::fail_all(const Error& error) {
   for (Reply& reply : staged_) reply.answer = error;
+  for (const uint64_t upload : parted_) give_up(upload);  // Who sent them was told that it failed.
   for (const auto& [queue, waiting] : queues_) touched_.insert(queue);
 }
 
 std::vector<Reply> Hub::turn(Instant now) {
+  now_ = now;
+  let_beginners_in();
   // Also when no lease ends now: a request of this turn may have given messages back already.
   for (const std::string& queue : core_.expire(now)) touch(queue);
   for (const std::string& queue : std::exchange(touched_, {})) serve(queue, now);
@@ -209,6 +285,7 @@ std::vector<Reply> Hub::turn(Instant now) {
 
   std::vector<Reply> replies = std::exchange(staged_, {});
   staged_bytes_ = 0;
+  parted_.clear();
   std::erase_if(replies, [this](const Reply& reply) { return !sessions_.contains(reply.session); });
   for (const Reply& reply : replies) {
     Session& owner = sessions_.at(reply.session);
@@ -222,6 +299,11 @@ std::optional<Instant> Hub::next_wake() const {
   std::optional<Instant> wake = core_.next_expiry();
   if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) {
     wake = deadlines_.begin()->first;
+  }
+  const std::optional<Instant> overdue = uploads_.next_overdue();
+  if (overdue && (!wake || *overdue < *wake)) wake = overdue;
+  if (!beginners_.empty() && (!wake || beginners_.front().deadline < *wake)) {
+    wake = beginners_.front().deadline;
   }
   if (!touched_.empty() || (draining_ && !waiters_.empty())) wake = Instant::min();
   if (wake) wake = std::max(*wake, retry_at_);

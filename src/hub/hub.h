@@ -7,17 +7,22 @@
 // A pull that may wait and finds nothing waits in its queue. When messages become ready, the
 // waiters of that queue are served in the order in which they came, each with a fair share. Waiters
 // cost nothing while their queues are idle.
+//
+// An upload that begins while as many as there may be are under way waits for a place, too
+// (hub/uploads.h says who loses his).
 #pragma once
 
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "hub/scopes.h"
+#include "hub/uploads.h"
 #include "store/request.h"
 
 namespace dunlin {
@@ -35,10 +40,16 @@ struct HubLimits {
   size_t unanswered_max = 1024;      // Requests of one session, waiting pulls too.
   size_t staged_max = 8 << 20;       // Bytes of a session's answers in a turn that make it busy.
   size_t staged_all_max = 64 << 20;  // Bytes of all answers in a turn that make everyone busy.
+  size_t uploads_max = 16;           // Of one session.
+  size_t uploads_all_max = 1024;     // Of all sessions; each is an open file.
+  size_t beginners_max = 64;         // Uploads that wait for a place, with their first part.
 };
 
 class Hub {
  public:
+  // How long an upload that begins waits for a place. A client waits longer for its answer.
+  static constexpr Millis kPlaceWait = std::chrono::seconds(30);
+
   explicit Hub(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
 
   void opened(SessionId session, Scopes scopes);
@@ -62,6 +73,7 @@ class Hub {
   std::optional<Instant> next_wake() const;
 
   size_t waiting() const { return waiters_.size(); }
+  size_t uploads() const { return uploads_.size(); }
 
  private:
   struct Session {
@@ -77,7 +89,19 @@ class Hub {
     Instant deadline;
   };
 
+  struct Beginner {
+    SessionId session = 0;
+    uint64_t id = 0;
+    BlobPart part;
+    Instant deadline;
+  };
+
   void stage(SessionId session, uint64_t id, Answer&& answer);
+  void begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now);
+  void take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now);
+  bool has_place();
+  void give_up(uint64_t upload);
+  void let_beginners_in();
   void pull(SessionId session, uint64_t id, Pull&& pull, Instant now);
   void wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline);
   Waiter take(uint64_t number);
@@ -98,6 +122,11 @@ class Hub {
   absl::flat_hash_map<std::string, absl::btree_set<uint64_t>> queues_;  // With waiters.
   absl::btree_set<std::pair<Instant, uint64_t>> deadlines_;
   absl::btree_set<std::string> touched_;  // Queues with waiters where messages may be ready.
+
+  Uploads uploads_;
+  std::deque<Beginner> beginners_;  // In the order in which they came.
+  std::vector<uint64_t> parted_;    // Uploads that got a part in this turn.
+  Instant now_ = Instant::min();    // The latest time that was given.
 
   Instant retry_at_ = Instant::min();  // After a failure of the core: not at once again.
   std::vector<Reply> staged_;

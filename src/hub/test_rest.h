@@ -20,13 +20,18 @@ namespace dunlin {
 // For people the time stands still until it is moved, from any thread.
 class MovedClock final : public Clock {
  public:
-  Instant now() const override { return posix_clock().now(); }
+  Instant now() const override { return posix_clock().now() + Millis(passed_.load()); }
   WallTime wall() const override { return began_ + Millis(moved_.load()); }
   void move(Millis time) { moved_ += time.count(); }
+  void pass(Millis time) {  // Also for the service itself.
+    move(time);
+    passed_ += time.count();
+  }
 
  private:
   const WallTime began_ = posix_clock().wall();
   std::atomic<int64_t> moved_ = 0;
+  std::atomic<int64_t> passed_ = 0;
 };
 
 class TestRest {

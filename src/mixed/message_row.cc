@@ -11,6 +11,7 @@ namespace dunlin {
 namespace {
 
 constexpr char kForm = '+';  // The first byte of a row with step and note.
+constexpr Millis kEarlierHold = std::chrono::minutes(1);
 
 // The numbers at the start of a line, one space after each; what follows the line is left in
 // `text`. False if it is anything else.
@@ -45,22 +46,25 @@ MessageRow new_message(const Message& message) {
 }
 
 std::string encode(const MessageRow& row) {
-  return fmt::format("{}{} {} {} {} {} {} ", kForm, row.token, row.attempt, row.until_ms, row.size,
-                     row.step, row.note.size()) +
+  return fmt::format("{}{} {} {} {} {} {} ", kForm, row.token, row.attempt, row.hold.count(),
+                     row.size, row.step, row.note.size()) +
          row.note + row.body;
 }
 
 std::optional<MessageRow> decode_message_row(std::string_view value) {
   std::array<uint64_t, 6> numbers{};
-  const bool has_note = value.starts_with(kForm);  // Rows of earlier releases have none.
+  // Rows of earlier releases have no note, and say until when they are held, by some clock.
+  const bool has_note = value.starts_with(kForm);
   if (has_note) value.remove_prefix(1);
   if (!read_numbers(value, std::span(numbers).first(has_note ? 6 : 4)) || numbers[1] > UINT32_MAX ||
-      numbers[2] > INT64_MAX || numbers[5] > value.size()) {
+      numbers[5] > value.size()) {
     return std::nullopt;
   }
+  if (!has_note && numbers[2] > 0) numbers[2] = static_cast<uint64_t>(kEarlierHold.count());
+  if (numbers[2] > static_cast<uint64_t>(kHoldMax.count())) return std::nullopt;
   MessageRow row{.token = numbers[0],
                  .attempt = static_cast<uint32_t>(numbers[1]),
-                 .until_ms = static_cast<int64_t>(numbers[2]),
+                 .hold = Millis(static_cast<Millis::rep>(numbers[2])),
                  .size = numbers[3],
                  .step = numbers[4],
                  .note = std::string(value.substr(0, numbers[5])),

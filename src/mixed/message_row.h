@@ -1,4 +1,4 @@
-// A message of a mixed store as it stands in the Table: one row with who holds it and until when,
+// A message of a mixed store as it stands in the Table: one row with who holds it and for how long,
 // and, if its body is large, a second row with that.
 #pragma once
 
@@ -27,14 +27,13 @@ inline constexpr size_t kInlineMax = 1024;
 struct MessageRow {
   uint64_t token = 0;  // Of the lease; 0 before the first.
   uint32_t attempt = 0;
-  int64_t until_ms = 0;  // By the wall clock; 0: not held.
-  uint64_t size = 0;     // Of the body.
-  uint64_t step = 0;     // Keeps under the lease.
-  std::string note;      // Of the last of them.
-  std::string body;      // Empty if it has a row of its own.
+  Millis hold = Millis(0);  // Since the row was written; 0: not held.
+  uint64_t size = 0;        // Of the body.
+  uint64_t step = 0;        // Keeps under the lease.
+  std::string note;         // Of the last of them.
+  std::string body;         // Empty if it has a row of its own.
 
   bool apart() const { return size > kInlineMax; }
-  bool ready(WallTime now) const { return until_ms <= now.time_since_epoch().count(); }
   bool held_by(const Lease& lease) const { return token != 0 && token == lease.token; }
 };
 

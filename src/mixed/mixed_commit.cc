@@ -154,8 +154,7 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
 MessageRow MixedStore::kept(MessageRow row, const Keep& keep) const {
   row.step += 1;
   row.note = keep.note;
-  row.until_ms =
-      keep.hold == Millis(0) ? 0 : (clock_.wall() + keep.hold).time_since_epoch().count();
+  row.hold = keep.hold;
   return row;
 }
 
@@ -215,7 +214,7 @@ Answer MixedStore::on(Commit&& commit) {
           hints.push_back(
               hint_at(change.keep->queue, change.keep->lease.id, seen, /*body=*/nullptr));
         }
-        parts_.shared->saw(key, std::move(seen));
+        parts_.shared->saw(key, std::move(seen), clock_.now());
         continue;
       }
       parts_.shared->forget(key);

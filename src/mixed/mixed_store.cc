@@ -32,15 +32,22 @@ std::optional<SeenMessage> MixedShared::find(const std::string& key) const {
   return found->second;
 }
 
-void MixedShared::saw(const std::string& key, SeenMessage message) {
+void MixedShared::saw(const std::string& key, SeenMessage message, Instant now) {
   const std::lock_guard lock(mutex_);
   if (held_.size() >= kHeldMax) held_.clear();
+  watch_.left(key, message.version, message.row.hold, now);
   held_[key] = std::move(message);
+}
+
+Millis MixedShared::left(const std::string& key, uint64_t version, Millis hold, Instant now) {
+  const std::lock_guard lock(mutex_);
+  return watch_.left(key, version, hold, now);
 }
 
 void MixedShared::forget(const std::string& key) {
   const std::lock_guard lock(mutex_);
   held_.erase(key);
+  watch_.forget(key);
 }
 
 Instant MixedShared::next_look(const std::string& queue) const {
@@ -219,15 +226,15 @@ void MixedStore::settle(const std::string& queue, std::vector<std::string>&& rec
 
 Result<std::vector<Delivery>> MixedStore::look(const Pull& pull, size_t bytes) {
   const size_t max = std::min<size_t>(pull.max, parts_.writes_max);
-  const WallTime now = clock_.wall();
   const Millis every = parts_.shared->in_doubt(pull.queue) ? kLookFailing : kLookEvery;
   Instant next = clock_.now() + every * 3 / 4 +
                  Millis(random_.below(static_cast<uint64_t>(every.count() / 2)));
   Candidates ready;
   TRY(each_message(pull.queue + "/", [&](Row&& row, MessageRow&& message) {
-    if (!message.ready(now)) {
-      const Millis left = WallTime(Millis(message.until_ms)) - now;
-      next = std::min(next, clock_.now() + left + Millis(1));
+    const Instant now = clock_.now();
+    const Millis left = parts_.shared->left(row.key, row.version, message.hold, now);
+    if (left > Millis(0)) {
+      next = std::min(next, now + left);
       return true;
     }
     ready.push_back({std::string(id_of(row.key)), {row.version, std::move(message)}, {}});
@@ -265,14 +272,13 @@ Result<std::vector<Delivery>> MixedStore::take(const Pull& pull, Candidates&& ca
 // Whether all of them are ours now.
 Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
   const uint64_t token = std::max<uint64_t>(random_.next() >> 1U, 1);
-  const int64_t until = (clock_.wall() + pull.hold).time_since_epoch().count();
   std::vector<Write> writes;
   for (Candidate& candidate : candidates) {
     MessageRow& row = candidate.seen.row;
     row.token = token;
     row.attempt += 1;
     row.step = 0;
-    row.until_ms = until;
+    row.hold = pull.hold;
     writes.emplace_back(Put{std::string(kMessageRows), message_key(pull.queue, candidate.id),
                             encode(row), candidate.seen.version});
   }
@@ -281,7 +287,7 @@ Result<bool> MixedStore::lease(const Pull& pull, Candidates& candidates) {
   if (!version.ok()) return version.error();
   for (Candidate& candidate : candidates) {
     candidate.seen.version = version.value();
-    parts_.shared->saw(message_key(pull.queue, candidate.id), candidate.seen);
+    parts_.shared->saw(message_key(pull.queue, candidate.id), candidate.seen, clock_.now());
   }
   return true;
 }
@@ -294,7 +300,10 @@ Result<void> MixedStore::keep_ready(const std::string& queue, Candidates& candid
   std::vector<SeenMessage> seen = TRY(read_messages(keys));
   Candidates ready;
   for (size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].version == 0 || !seen[i].row.ready(clock_.wall())) continue;
+    if (seen[i].version == 0) continue;
+    const Millis left =
+        parts_.shared->left(keys[i], seen[i].version, seen[i].row.hold, clock_.now());
+    if (left > Millis(0)) continue;
     // A body never changes as long as its message is there; but this may be another message.
     ready.push_back({std::move(candidates[i].id), std::move(seen[i]), {}});
   }
@@ -342,8 +351,6 @@ Answer MixedStore::on(const Renew& renew) {
 }
 
 Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> leases, Lost& lost) {
-  const int64_t until =
-      renew.hold == Millis(0) ? 0 : (clock_.wall() + renew.hold).time_since_epoch().count();
   std::vector<std::string> keys;
   for (const Lease& lease : leases) keys.push_back(message_key(renew.queue, lease.id));
   for (int tries = 0; tries < kTries; ++tries) {
@@ -357,7 +364,7 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
         continue;  // Named twice.
       }
       kept.push_back(i);
-      seen[i].row.until_ms = until;
+      seen[i].row.hold = renew.hold;
       writes.emplace_back(
           Put{std::string(kMessageRows), keys[i], encode(seen[i].row), seen[i].version});
     }
@@ -369,8 +376,9 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
     std::vector<HintSender::Posted> hints;
     for (const size_t i : kept) {
       seen[i].version = version.value();
-      parts_.shared->saw(keys[i], seen[i]);
-      if (until == 0) hints.push_back(hint_at(renew.queue, leases[i].id, seen[i], nullptr));
+      parts_.shared->saw(keys[i], seen[i], clock_.now());
+      if (renew.hold == Millis(0))
+        hints.push_back(hint_at(renew.queue, leases[i].id, seen[i], nullptr));
     }
     parts_.shared->sender.post(std::move(hints));
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -432,11 +440,16 @@ Result<void> MixedStore::each_message(const std::string& prefix, const Each& eac
   }
 }
 
+// A lease that ended before this process saw it counts as one until it has been watched.
+void MixedStore::count(const Row& row, const MessageRow& message, Depth& depth) {
+  const Millis left = parts_.shared->left(row.key, row.version, message.hold, clock_.now());
+  ++(left > Millis(0) ? depth.leased : depth.ready);
+}
+
 Answer MixedStore::on(const AskDepth& ask) {
   Depth depth;
-  const WallTime now = clock_.wall();
-  TRY(each_message(ask.queue + "/", [&](Row&&, MessageRow&& message) {
-    ++(message.ready(now) ? depth.ready : depth.leased);
+  TRY(each_message(ask.queue + "/", [&](Row&& row, MessageRow&& message) {
+    count(row, message, depth);
     return true;
   }));
   return depth;
@@ -445,14 +458,12 @@ Answer MixedStore::on(const AskDepth& ask) {
 Answer MixedStore::info_of_all() {
   Info info = TRY(parts_.table->info());
   std::erase_if(info.tables, [](const Info::TableInfo& table) { return is_own_table(table.name); });
-  const WallTime now = clock_.wall();
   TRY(each_message("", [&](Row&& row, MessageRow&& message) {
     if (info.queues.empty() || info.queues.back().name != queue_of(row.key)) {
       if (info.queues.size() == kBatchMax) return false;
       info.queues.push_back({std::string(queue_of(row.key)), {}});
     }
-    Depth& depth = info.queues.back().depth;
-    ++(message.ready(now) ? depth.ready : depth.leased);
+    count(row, message, info.queues.back().depth);
     return true;
   }));
   TRY(count_blobs(info));

@@ -6,6 +6,9 @@
 // promises what its Table promises, whatever the queue service loses, repeats or reorders. Who
 // pulls takes what hints name; and looks through the queue's rows when there are none, when a lease
 // it has seen ends, and now and then.
+//
+// No two clocks are compared: a lease has ended for a process that has seen the row unchanged for
+// as long as the row is held, by its own steady clock (mixed/lease_watch.h).
 #pragma once
 
 #include <atomic>
@@ -20,6 +23,7 @@
 #include "base/env.h"
 #include "mixed/hint_sender.h"
 #include "mixed/hints.h"
+#include "mixed/lease_watch.h"
 #include "mixed/message_row.h"
 #include "store/call_store.h"
 
@@ -37,8 +41,12 @@ class MixedShared {
   explicit MixedShared(ConnectHints connect) : sender(std::move(connect)) {}
 
   std::optional<SeenMessage> find(const std::string& key) const;
-  void saw(const std::string& key, SeenMessage message);
+  void saw(const std::string& key, SeenMessage message, Instant now);
   void forget(const std::string& key);
+
+  // How long the lease on a message still lasts for this process; zero if it can be taken. The row
+  // was read, or written, before `now`.
+  Millis left(const std::string& key, uint64_t version, Millis hold, Instant now);
 
   // When to look through the rows of the queue.
   Instant next_look(const std::string& queue) const;
@@ -56,8 +64,9 @@ class MixedShared {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, SeenMessage> held_;  // By key; those that were handed to us.
-  std::map<std::string, Instant> looks_;     // By queue.
-  std::map<std::string, Instant> deaf_;      // By queue.
+  LeaseWatch watch_;
+  std::map<std::string, Instant> looks_;  // By queue.
+  std::map<std::string, Instant> deaf_;   // By queue.
 };
 
 struct MixedParts {
@@ -101,6 +110,7 @@ class MixedStore final : public CallStore {
   Answer on(const Renew& renew);
   Answer on(const AskDepth& ask);
   Answer info_of_all();
+  void count(const Row& row, const MessageRow& message, Depth& depth);
   Result<void> count_blobs(Info& info);
 
   // Commits (mixed_commit.cc).

@@ -173,6 +173,91 @@ TEST(MixedStore, WhenHintsAreRefusedRowsAreLookedThrough) {
   EXPECT_EQ(service.asked, 0);
 }
 
+TEST(MessageRow, SaysHowLongItIsHeld) {
+  const MessageRow row{
+      .token = 7, .attempt = 2, .hold = Millis(30'000), .size = 1, .note = {}, .body = "x"};
+  EXPECT_EQ(decode_message_row(encode(row))->hold, Millis(30'000));
+  // Earlier releases wrote until when: such a lease is watched for a minute.
+  EXPECT_EQ(decode_message_row("7 2 1800000000000 1 x")->hold, std::chrono::minutes(1));
+  EXPECT_EQ(decode_message_row("7 2 0 1 x")->hold, Millis(0));
+  EXPECT_FALSE(decode_message_row("+7 2 1800000000000 1 0 0 x"));
+}
+
+// Machines whose wall clocks differ, on one store.
+class Machines : public testing::Test {
+ protected:
+  static constexpr Millis kHold = std::chrono::seconds(30);
+  struct Machine {
+    std::unique_ptr<MixedStore> store;
+
+    std::vector<Delivery> pull() {
+      return store->queue().pull("work", 1, kHold, Millis(0)).value();
+    }
+    bool renew(const Lease& lease) {
+      return store->queue().renew("work", {&lease, 1}, kHold).value().empty();
+    }
+    Depth depth() { return store->queue().depth("work").value(); }
+  };
+
+  Machine machine(Millis off) {
+    const auto connect = [this]() -> Result<std::unique_ptr<Hints>> {
+      return std::unique_ptr<Hints>(std::make_unique<AwayHints>(service_));
+    };
+    MixedParts parts{.table = core_store(*core_, service_.clock, ++connections_),
+                     .hints = connect().value(),
+                     .shared = std::make_shared<MixedShared>(connect)};
+    clocks_.push_back(std::make_unique<SkewedClock>(service_.clock, off));
+    return {std::make_unique<MixedStore>(std::move(parts), *clocks_.back(), ++connections_)};
+  }
+  void push(Machine& machine) {
+    ASSERT_TRUE(machine.store->queue().push("work", std::vector<Message>{{"a", "1"}}).ok());
+  }
+  void pass(Millis time) { service_.clock.advance(time); }
+
+  std::vector<std::unique_ptr<SkewedClock>> clocks_;
+
+ private:
+  AwayHints::Service service_;
+  std::unique_ptr<Core> core_ = memory_core();
+  uint64_t connections_ = 0;
+};
+
+TEST_F(Machines, NobodyTakesWhatSomebodyHoldsWhateverTheirClocksSay) {
+  Machine holder = machine(Millis(0));
+  Machine ahead = machine(std::chrono::hours(1));
+  Machine behind = machine(-std::chrono::hours(1));
+  push(holder);
+  const Lease lease = holder.pull().at(0).lease;
+  for (int second = 0; second < 300; ++second) {
+    if (second % 10 == 0) {
+      ASSERT_TRUE(holder.renew(lease)) << second;
+    }
+    ASSERT_TRUE(ahead.pull().empty()) << second;
+    ASSERT_TRUE(behind.pull().empty()) << second;
+    EXPECT_EQ(ahead.depth(), (Depth{.ready = 0, .leased = 1}));
+    pass(std::chrono::seconds(1));
+    clocks_.at(0)->jump(std::chrono::minutes(second % 2 == 0 ? 10 : -10));
+  }
+}
+
+TEST_F(Machines, WhatALostHolderHadIsTakenAfterItsHoldWhateverTheClocksSay) {
+  for (const Millis off : {std::chrono::hours(-1), std::chrono::hours(0), std::chrono::hours(1)}) {
+    Machine holder = machine(off);
+    Machine other = machine(Millis(0));
+    push(holder);
+    EXPECT_EQ(holder.pull().size(), 1U);
+    EXPECT_TRUE(other.pull().empty());  // From now on it knows that nobody renews the lease.
+    pass(kHold - Millis(1));
+    EXPECT_TRUE(other.pull().empty());
+    pass(Millis(1));
+    EXPECT_EQ(other.depth(), (Depth{.ready = 1, .leased = 0}));
+    const std::vector<Delivery> taken = other.pull();
+    ASSERT_EQ(taken.size(), 1U);
+    EXPECT_EQ(taken[0].attempt, 2U);
+    ASSERT_TRUE(other.store->queue().finish("work", std::vector{taken[0].lease}).ok());
+  }
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Mixed, StoreContract, testing::Values(&mixed_subject));

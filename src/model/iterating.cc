@@ -1,5 +1,6 @@
 #include "model/iterating.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/json.h"
@@ -55,7 +56,8 @@ std::string_view state_word(const balance::Partition& partition) {
 Result<Iterating> read_iterating(Table& table, const model::Job& job, WallTime now) {
   const IterativeJob iterative = iterative_job(job.id(), job.spec());
   Iterating found{.ledger = TRY(read_ledger(table, iterative, now)), .forecast = {}};
-  found.since = now - found.ledger.begun;
+  // What it shows; or what has passed since, if our clock agrees with that of who began it.
+  found.since = std::max(found.ledger.latest, now - found.ledger.begun);
   const balance::Task& task = found.ledger.ledger.task;
   const Millis left = iterative.finish_by ? *iterative.finish_by - now : balance::kNoDeadline;
   found.forecast = forecast(task, found.since, left);

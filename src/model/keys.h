@@ -32,7 +32,11 @@ inline constexpr size_t kSpecInRangeMax = 4 << 10;       // A larger one is read
 inline constexpr size_t kOutputHereMax = 256;            // Bytes of output in the page itself.
 inline constexpr size_t kOutputRowMax = 64 << 10;        // In a row; more goes into a blob.
 inline constexpr uint64_t kOutputMaxDefault = 64 << 20;  // Bytes kept of a task's stdout or stderr.
-inline constexpr uint32_t kLostMax = 3;                  // Workers that a task may take with it.
+inline constexpr uint64_t kStdinMax = 64 << 20;          // Bytes of a job's stdin.
+inline constexpr uint32_t kLossesDefault = 3;            // Workers that a task may take with it.
+inline constexpr uint32_t kLossesLeast = 2;  // The first may be that of another task of its range.
+inline constexpr uint32_t kLossesMost = 1'000'000;
+inline constexpr uint32_t kLossesUnlimited = UINT32_MAX;
 inline constexpr uint32_t kPriorityDefault = 5;
 inline constexpr uint32_t kPriorityMax = 9;
 
@@ -46,6 +50,10 @@ inline constexpr std::string_view kNodes = "nodes";
 inline constexpr std::string_view kOutputs = "outputs";
 inline constexpr std::string_view kRoutes = "routes";
 inline constexpr std::string_view kWorkers = "workers";
+
+inline uint32_t losses_max(const model::Spec& spec) {
+  return spec.losses() == 0 ? kLossesDefault : spec.losses();
+}
 
 inline constexpr uint64_t page_of(uint64_t task) { return task / kPageTasks; }
 inline constexpr uint32_t offset_of(uint64_t task) {

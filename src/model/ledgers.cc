@@ -15,7 +15,9 @@ using balance::Ledger;
 using balance::Span;
 using balance::Turn;
 
-constexpr size_t kMeasuresKept = 8;  // What a forecast looks at.
+constexpr size_t kMeasuresKept = 8;      // Of a partition: what a forecast looks at.
+constexpr size_t kMeasuresLeast = 2;     // Of each, if there are many partitions,
+constexpr size_t kMeasuresInRow = 1600;  // so that a row holds them.
 constexpr int kTries = 1000;
 constexpr Millis kWaitMax = std::chrono::seconds(10);
 constexpr int kSettled = 3;      // Paces after which the speed of a partition is worth a decision.
@@ -31,8 +33,8 @@ Span decode_span(const model::Ledger::Span& from) {
 }
 
 void encode_partition(const balance::Partition& partition, const Ledger::Holder& holder,
-                      model::Ledger::Partition& into) {
-  write_partition(partition, kMeasuresKept, into);
+                      size_t measures, model::Ledger::Partition& into) {
+  write_partition(partition, measures, into);
   into.set_attempt(holder.attempt);
   for (const Span& span : holder.spans) encode_span(span, *into.add_spans());
   encode_span(holder.own, *into.mutable_own());
@@ -68,14 +70,21 @@ Result<LedgerNow> ledger_of(const Stored<model::Ledger>& row, const IterativeJob
 // Reads, changes and writes the row until nobody else was quicker. change(ledger, since it began)
 // says what comes of it.
 template <typename Change>
-auto change_row(Table& table, const IterativeJob& job, WallTime now, const Change& change)
+auto change_row(Table& table, const IterativeJob& job, const Looker& looker, const Change& change)
     -> decltype(change(std::declval<Ledger&>(), Millis(0))) {
   for (int tries = 0; tries < kTries; ++tries) {
+    const Instant asked = looker.clock.now();
     const Stored<model::Ledger> row = TRY(read_row(table, job));
-    LedgerNow ledger = TRY(ledger_of(row, job, now));
-    auto result = TRY(change(ledger.ledger, std::max(now - ledger.begun, Millis(0))));
-    std::string changed = encode(ledger).SerializeAsString();
-    if (row.version != 0 && changed == row.record.SerializeAsString()) return result;
+    LedgerNow ledger = TRY(ledger_of(row, job, looker.clock.wall()));
+    const Millis since =
+        looker.seen.look(job.id, ledger.ledger, ledger.latest, asked, looker.clock.now());
+    auto result = TRY(change(ledger.ledger, since));
+    model::Ledger record = encode(ledger);
+    if (row.version != 0 && record.SerializeAsString() == row.record.SerializeAsString()) {
+      return result;
+    }
+    record.set_latest_ms(since.count());
+    std::string changed = record.SerializeAsString();
     const auto put = table.put(kLedgers, {job.id, std::move(changed), row.version});
     if (put.ok()) return result;
     if (put.error().code != Code::conflict) return put.error();
@@ -116,12 +125,12 @@ struct Silent {
   bool wait = false;  // One of the others may be gone soon.
 };
 
-Silent find_silent(const Ledger& ledger, const Taker& who, Millis since) {
+Silent find_silent(const Ledger& ledger, const Taker& who, const LedgerClock& seen) {
   Silent silent;
   for (size_t i = 0; i < ledger.holders.size(); ++i) {
     const balance::Partition& one = ledger.task.partitions[i];
     if (i == who.partition || ledger.holders[i].in_hand(one) == 0) continue;
-    const Millis left = patience(ledger, i, who.job.pace) - (since - one.last);
+    const Millis left = patience(ledger, i, who.job.pace) - seen.silence(who.job.id, i);
     if (left <= Millis(0)) silent.gone.push_back({i, ledger.holders[i].attempt});
     silent.wait |= left <= kWaitMax;
   }
@@ -240,13 +249,17 @@ model::Ledger encode(const LedgerNow& now) {
   model::Ledger record;
   record.set_iterations(ledger.task.iterations);
   record.set_begun_ms(now.begun.time_since_epoch().count());
+  record.set_latest_ms(now.latest.count());
   record.set_remaining(ledger.task.remaining);
   record.set_eta(ledger.task.eta);
   record.set_threshold_ms(ledger.task.threshold.count());
   record.set_ended(ledger.task.ended);
   for (const Span& span : ledger.back) encode_span(span, *record.add_back());
+  const size_t measures = std::clamp(kMeasuresInRow / std::max<size_t>(ledger.holders.size(), 1),
+                                     kMeasuresLeast, kMeasuresKept);
   for (size_t i = 0; i < ledger.holders.size(); ++i) {
-    encode_partition(ledger.task.partitions[i], ledger.holders[i], *record.add_partitions());
+    encode_partition(ledger.task.partitions[i], ledger.holders[i], measures,
+                     *record.add_partitions());
   }
   return record;
 }
@@ -254,6 +267,7 @@ model::Ledger encode(const LedgerNow& now) {
 Result<LedgerNow> decode(const model::Ledger& record) {
   LedgerNow now;
   now.begun = WallTime(Millis(record.begun_ms()));
+  now.latest = Millis(record.latest_ms());
   Ledger& ledger = now.ledger;
   ledger.task.iterations = record.iterations();
   ledger.task.remaining = record.remaining();
@@ -326,8 +340,8 @@ Result<std::string> worker_of(Table& table, const Taker& who) {
   return latest->worker();
 }
 
-Result<Place> find_place(Table& table, const Taker& who, WallTime now) {
-  const Ledger ledger = TRY(read_ledger(table, who.job, now)).ledger;
+Result<Place> find_place(Table& table, const Taker& who) {
+  const Ledger ledger = TRY(read_ledger(table, who.job, WallTime())).ledger;
   const Ledger::Holder* holder = holder_of(ledger, who);
   if (holder == nullptr) return Place{};
   return Place{true, ledger.task.partitions[who.partition].finished, holder->taken};
@@ -337,12 +351,12 @@ Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime no
   return ledger_of(TRY(read_row(table, job)), job, now);
 }
 
-Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving) {
+Result<Turn> take_turn(Table& table, const Taker& who, const Looker& looker, bool leaving) {
   std::vector<Failed> gone;
   bool looked = false;  // For those that failed and those that say nothing, when all is taken.
-  return change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<Turn> {
+  return change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<Turn> {
     Silent silent;
-    if (ledger.pool() == 0 && !leaving) silent = find_silent(ledger, who, since);
+    if (ledger.pool() == 0 && !leaving) silent = find_silent(ledger, who, looker.seen);
     if (ledger.pool() == 0 && !looked) {
       gone = TRY(find_gone(table, who, ledger, silent));
       looked = true;
@@ -355,12 +369,12 @@ Result<Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leavin
       rest(ledger, balance::by_speed(), who.partition, who.attempt, since);
       return Turn{.span = {}, .eta = ledger.task.eta, .wait = true};
     }
-    return turn_of(ledger, who, now, since);
+    return turn_of(ledger, who, looker.clock.wall(), since);
   });
 }
 
-Result<Left> leave(Table& table, const Taker& who, uint64_t done, WallTime now) {
-  return change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<Left> {
+Result<Left> leave(Table& table, const Taker& who, uint64_t done, const Looker& looker) {
+  return change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<Left> {
     if (has_left(ledger, who, done)) return Left::yes;
     Ledger without = ledger;
     const balance::Code code =
@@ -377,8 +391,8 @@ Result<Left> leave(Table& table, const Taker& who, uint64_t done, WallTime now) 
   });
 }
 
-Result<void> lose_partition(Table& table, const Taker& who, WallTime now) {
-  TRY(change_row(table, who.job, now, [&](Ledger& ledger, Millis since) -> Result<bool> {
+Result<void> lose_partition(Table& table, const Taker& who, const Looker& looker) {
+  TRY(change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<bool> {
     lose(ledger, balance::by_speed(), who.partition, who.attempt, since);
     return true;
   }));

@@ -8,6 +8,7 @@
 #include "balance/deadline.h"
 #include "balance/ledger.h"
 #include "model/ledger.pb.h"
+#include "model/ledger_clock.h"
 #include "model/records.pb.h"
 #include "store/store.h"
 
@@ -34,11 +35,18 @@ IterativeJob iterative_job(std::string id, const model::Spec& spec);
 struct LedgerNow {
   balance::Ledger ledger;
   WallTime begun;
+  Millis latest = Millis(0);  // When it was changed, by its own time.
 };
 
 model::Ledger encode(const LedgerNow& now);
 // `corrupt` if it is not sound: if an iteration were in two places, or in none.
 Result<LedgerNow> decode(const model::Ledger& record);
+
+// Who looks at ledgers, and has seen them before.
+struct Looker {
+  LedgerClock& seen;
+  const Clock& clock;
+};
 
 // As it is; begun now if nobody has taken a turn yet.
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now);
@@ -54,7 +62,8 @@ struct Taker {
 // What balance::next_span does. Where all is taken, what failed or silent partitions had is found
 // again, and who asks may have to wait for that. If the deadline is in danger, there are more
 // partitions from now on. Who is `leaving` gets no more if there is somebody else to do it.
-Result<balance::Turn> take_turn(Table& table, const Taker& who, WallTime now, bool leaving = false);
+Result<balance::Turn> take_turn(Table& table, const Taker& who, const Looker& looker,
+                                bool leaving = false);
 
 // The worker that runs this attempt: its start is on record, it has no outcome, and nobody took its
 // place. `conflict` says what is not so.
@@ -66,7 +75,7 @@ struct Place {
   bool ended = false;  // It was told to end, or has left.
   uint64_t given = 0;  // Iterations; of one that has ended, those that count.
 };
-Result<Place> find_place(Table& table, const Taker& who, WallTime now);
+Result<Place> find_place(Table& table, const Taker& who);
 
 // From here on an outcome of this attempt, or of an earlier one, does not count.
 void shut(model::Page& page, uint32_t offset, uint32_t attempt);
@@ -77,9 +86,9 @@ enum class Left {
   given_up,  // Others have its iterations.
   alone,     // It has to go on, or to fail and be started again.
 };
-Result<Left> leave(Table& table, const Taker& who, uint64_t done, WallTime now);
+Result<Left> leave(Table& table, const Taker& who, uint64_t done, const Looker& looker);
 // What balance::lose does.
-Result<void> lose_partition(Table& table, const Taker& who, WallTime now);
+Result<void> lose_partition(Table& table, const Taker& who, const Looker& looker);
 
 // How many partitions of a job may start, of those that are in reserve from `first` on. `row` is
 // the ledger's, `before` says whether all partitions before have an outcome.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 
 #include "model/keys.h"
@@ -89,14 +90,20 @@ class PageRetry {
     return {};
   }
 
-  // A range for each run of failed tasks.
+  // From the first failed task to the last, in one range: workers look at the page, and leave out
+  // those that have an outcome. Tasks without one are in a message already, and not in the range.
+  // (A range for each run of failed tasks would be more rows than some stores take at once.)
   Push requeue(const std::vector<TaskResult>& results) {
     std::vector<model::Range> ranges;
     tasks_ = 0;
+    uint64_t next = 0;  // After the last one of those that lie side by side.
+    bool joined = false;
     for (const TaskResult& result : results) {
+      joined = joined && result.task == next;
+      next = result.task + 1;
       if (result.outcome.state() == model::STATE_OK) continue;
       ++tasks_;
-      if (ranges.empty() || ranges.back().last() != result.task) {
+      if (!std::exchange(joined, true)) {
         model::Range& range = ranges.emplace_back();
         range.set_job(job_.id());
         range.set_first(result.task);

@@ -31,6 +31,29 @@ class Steer : public TestJobs {
   }
 };
 
+// Takes few rows at once, as DynamoDB does. A message is a row, and may have another one.
+class Narrow final : public CallStore {
+ public:
+  Narrow(CallStore& store, size_t rows_max) : CallStore(1), store_(store), rows_max_(rows_max) {}
+
+ protected:
+  Answer call(Request&& request) override {
+    if (const auto* commit = std::get_if<Commit>(&request)) {
+      size_t rows = 0;
+      for (const Write& write : commit->writes) {
+        const auto* push = std::get_if<Push>(&write);
+        rows += push == nullptr ? 1 : 2 * push->messages.size();
+      }
+      if (rows > rows_max_) return Error{Code::unsupported, "too many rows at once"};
+    }
+    return store_.ask(std::move(request));
+  }
+
+ private:
+  CallStore& store_;
+  const size_t rows_max_;
+};
+
 TEST_F(Steer, CancelEndsAJobOnce) {
   submit_job("j", 500);
   run_tasks("j", 500, 0, 10, {1});
@@ -67,14 +90,45 @@ TEST_F(Steer, RetryQueuesRunsOfFailedTasksOnly) {
   EXPECT_EQ(standing_of("j").state, JobState::open);
   EXPECT_EQ(read_job(store->table(), "j").value().record.round(), 1);
   const auto ranges = queued("j");
-  ASSERT_EQ(ranges.size(), 3);
+  ASSERT_EQ(ranges.size(), 2);
   EXPECT_EQ(ranges[0].first(), 5);
-  EXPECT_EQ(ranges[0].last(), 8);
+  EXPECT_EQ(ranges[0].last(), 101) << "workers leave out those between that went well";
   EXPECT_EQ(ranges[0].attempt(), 2);
   EXPECT_TRUE(ranges[0].seen());
   EXPECT_EQ(ranges[0].round(), 1);
-  EXPECT_EQ(ranges[1].first(), 100);
-  EXPECT_EQ(ranges[2].first(), 69'999);
+  EXPECT_EQ(ranges[1].first(), 69'999);
+}
+
+TEST_F(Steer, RetryOfScatteredFailuresFitsIntoASmallCommit) {
+  submit_job("j", 600);
+  finish_queued("j");
+  std::vector<uint64_t> failed;
+  for (uint64_t task = 0; task < 600; task += 2) failed.push_back(task);
+  run_tasks("j", 600, 0, 600, failed);
+  end_job("j", model::End::DONE, 300, 300);
+  Narrow narrow(*store, 100);
+  const auto retried = retry_failed(narrow, "j", 9);
+  ASSERT_TRUE(retried.ok()) << retried.error().what;
+  EXPECT_EQ(retried.value().tasks, 300);
+  EXPECT_EQ(queued("j").size(), 3U) << "one for each page";
+}
+
+TEST_F(Steer, RetryQueuesNothingThatIsQueuedAlready) {
+  submit_job("j", 6);
+  model::Page page;
+  for (const uint64_t task : {0, 1, 3, 4, 5}) {  // Task 2 is on its way.
+    *page.add_outcomes() = outcome(task, task == 4 ? model::STATE_OK : model::STATE_FAILED);
+  }
+  put_page("j", 0, page);
+  end_job("j", model::End::DONE, 1, 4);
+  finish_queued("j");
+  EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 4);
+  const auto ranges = queued("j");
+  ASSERT_EQ(ranges.size(), 2);
+  EXPECT_EQ(ranges[0].first(), 0);
+  EXPECT_EQ(ranges[0].last(), 2);
+  EXPECT_EQ(ranges[1].first(), 3);
+  EXPECT_EQ(ranges[1].last(), 6);
 }
 
 TEST_F(Steer, RetryCutsTheTreeBackUpToTheRoot) {

@@ -161,6 +161,20 @@ Result<void> put_blobs(Blobs& store, const std::vector<NamedBlob>& blobs) {
   return {};
 }
 
+// Each worker keeps it in memory.
+Result<void> check_stdin(const model::Spec& spec, const std::vector<NamedBlob>& blobs) {
+  if (spec.stdin_blob().empty()) return {};
+  for (const NamedBlob& blob : blobs) {
+    if (blob.name != spec.stdin_blob() || blob.size <= kStdinMax) continue;
+    return Error{Code::invalid,
+                 fmt::format("the standard input has {} bytes, at most {} (64 MiB) are possible: "
+                             "put it where the workers can read it, as with `dunlin store blob "
+                             "put`, and let the command read it there",
+                             blob.size, kStdinMax)};
+  }
+  return {};
+}
+
 void tidy_up(model::Spec& spec) {
   auto& tags = *spec.mutable_requires_()->mutable_tags();
   std::ranges::sort(tags);
@@ -229,6 +243,7 @@ std::vector<Message> first_messages(const model::Job& job, int64_t sent_us) {
 Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& options) {
   tidy_up(spec);
   TRY(validate_spec(spec));
+  TRY(check_stdin(spec, options.blobs));
   if (!is_name(options.id)) {
     return Error{Code::invalid, fmt::format("the job id {} is not a name", quote(options.id))};
   }

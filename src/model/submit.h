@@ -37,6 +37,8 @@ std::string input_blob_name(std::string_view job, std::string_view which);
 
 // `invalid` names the part of the spec that cannot be.
 Result<void> validate_spec(const model::Spec& spec);
+// How many workers a task may take with it: a number, or "unlimited".
+Result<uint32_t> parse_losses(std::string_view text);
 // A requirement: letters, digits and ._-=:+@/ , 1 to 64 of them.
 bool is_tag(std::string_view text);
 

@@ -169,6 +169,8 @@ TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
       {[](auto& s) { s.add_env()->set_name("A=B"); }, "variable"},
       {[](auto& s) { s.set_cwd("here"); }, "absolute"},
       {[](auto& s) { s.set_stdin(std::string(kSpecMax, 'x')); }, "bytes"},
+      {[](auto& s) { s.set_losses(1); }, "losses of 1 are not possible"},
+      {[](auto& s) { s.set_losses(kLossesMost + 1); }, "losses of 1000001"},
   };
   for (const Case& one : cases) {
     model::Spec spec = spec_of(1);
@@ -179,6 +181,36 @@ TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
     EXPECT_NE(refused.error().what.find(one.says), std::string::npos) << refused.error().what;
   }
   EXPECT_TRUE(store->table().scan(kJobs, "", "", 1).value().empty());
+}
+
+TEST_F(Submit, AStandardInputThatNoWorkerWouldTakeIsRefusedBeforeItIsStored) {
+  model::Spec spec = spec_of(1);
+  spec.set_stdin_blob(input_blob_name("j1", "stdin"));
+  bool read = false;
+  const auto source = [&](uint64_t, size_t) -> Result<std::string> {
+    read = true;
+    return std::string();
+  };
+  const auto refused =
+      submit(*store, spec, {.id = "j1", .blobs = {{spec.stdin_blob(), kStdinMax + 1, source}}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::invalid);
+  EXPECT_NE(refused.error().what.find("64 MiB"), std::string::npos) << refused.error().what;
+  EXPECT_FALSE(read);
+  EXPECT_TRUE(store->blobs().list("", "", 1).value().empty());
+}
+
+TEST(Losses, AreANumberOrUnlimited) {
+  EXPECT_EQ(parse_losses("2").value(), 2U);
+  EXPECT_EQ(parse_losses("100").value(), 100U);
+  EXPECT_EQ(parse_losses("unlimited").value(), kLossesUnlimited);
+  for (const std::string_view text : {"", "0", "1", "-3", "1000001", "many"}) {
+    EXPECT_FALSE(parse_losses(text).ok()) << text;
+  }
+  model::Spec spec;
+  EXPECT_EQ(losses_max(spec), 3U);
+  spec.set_losses(7);
+  EXPECT_EQ(losses_max(spec), 7U);
 }
 
 TEST(JobId, SortsByTimeAndIsAName) {

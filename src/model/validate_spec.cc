@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
@@ -116,6 +117,16 @@ bool is_tag(std::string_view text) {
   return !text.empty() && text.size() <= kNameMax && std::ranges::all_of(text, fits);
 }
 
+Result<uint32_t> parse_losses(std::string_view text) {
+  if (text == "unlimited") return kLossesUnlimited;
+  const Result<uint64_t> number = parse_number("the losses", text);
+  if (number.ok() && number.value() >= kLossesLeast && number.value() <= kLossesMost) {
+    return static_cast<uint32_t>(number.value());
+  }
+  return invalid(fmt::format("the losses {} are not {} to {}, or unlimited", quote(text),
+                             kLossesLeast, kLossesMost));
+}
+
 Result<void> validate_spec(const model::Spec& spec) {
   TRY(check_command(spec.command(), spec.inputs().json()));
   if (spec.tasks() == 0) return invalid("the job has no tasks: its list of inputs is empty");
@@ -135,6 +146,12 @@ Result<void> validate_spec(const model::Spec& spec) {
   }
   if (spec.retries() > kRetriesMax) {
     return invalid(fmt::format("{} retries are too many: at most {}", spec.retries(), kRetriesMax));
+  }
+  if (spec.losses() == 1 || (spec.losses() > kLossesMost && spec.losses() != kLossesUnlimited)) {
+    return invalid(
+        fmt::format("losses of {} are not possible: {} to {}, or unlimited; for tasks "
+                    "that must not start twice there is --at-most-once",
+                    spec.losses(), kLossesLeast, kLossesMost));
   }
   if (spec.after_size() > kAfterMax) {
     return invalid(fmt::format("the job comes after {} jobs, at most {} are possible",

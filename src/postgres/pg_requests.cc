@@ -234,6 +234,15 @@ Answer PgEngine::on(const EraseAll& erase, Instant deadline) {
 }
 
 Answer PgEngine::on(const BlobPart& part, Instant deadline) {
+  if (part.bytes.empty()) {
+    // Unless it has become a blob: the request may be a late one.
+    static constexpr const char* kGiveUp =
+        "delete from parts p where upload = $1::bigint"
+        " and not exists (select from blobs b where b.upload = p.upload)";
+    const auto gone = link_.run(kGiveUp, PgParams().number(signed_of(part.upload)), deadline);
+    if (!gone.ok()) return gone.error();
+    return Done{};
+  }
   static constexpr const char* kPart =
       "select add_part($1::bigint, $2::bigint, $3::bigint, $4::bytea)::int::bigint";
   const auto rows = link_.run(kPart,

@@ -82,9 +82,12 @@ Result<void> post_next(Call& call, Store& store) {
   const std::string worker = TRY(worker_of(table, who));
   const bool leaving =
       TRY(read_record<model::WorkerInfo>(table, kWorkers, worker)).record.draining();
-  const balance::Turn turn = TRY(take_turn(table, who, call.now(), leaving));
+  Memory& memory = call.setting().memory;
+  const std::unique_lock lock = memory.take_turns(who.job.id);
+  const Looker looker{memory.ledger_clock(who.job.id), call.setting().clock};
+  const balance::Turn turn = TRY(take_turn(table, who, looker, leaving));
   if (turn.code != balance::Code::ok) {
-    const Place place = TRY(find_place(table, who, call.now()));
+    const Place place = TRY(find_place(table, who));
     return place.here && place.given == 0 ? given_up() : not_given(who.had, place.given);
   }
   ordered_json reply;
@@ -107,14 +110,17 @@ Result<void> post_leave(Call& call, Store& store) {
   Table& table = store.table();
   const Taker who = TRY(find_partition(call, table, asked.attempt));
   TRY(worker_of(table, who));
-  const Place place = TRY(find_place(table, who, call.now()));
+  Memory& memory = call.setting().memory;
+  const std::unique_lock lock = memory.take_turns(who.job.id);
+  const Place place = TRY(find_place(table, who));
   if (!place.here) return conflict("the partition has not asked yet: it has no place to leave");
   // One that has left may say so again.
   if (place.ended ? asked.count != place.given : asked.count > place.given) {
     return not_given(asked.count, place.given);
   }
   if (!place.ended) {
-    const Left left = TRY(leave(table, who, asked.count, call.now()));
+    const Looker looker{memory.ledger_clock(who.job.id), call.setting().clock};
+    const Left left = TRY(leave(table, who, asked.count, looker));
     if (left == Left::alone) {
       return conflict("nobody else is there to do the rest: go on, or fail and be started again");
     }

@@ -191,13 +191,13 @@ TEST_F(RestPartition, WaitsForWhatOthersMayNotDo) {
   uint64_t had = 0;
   json turn;
   while (true) {
-    rest.clock().move(Millis(10));
+    rest.clock().pass(Millis(10));
     turn = json::parse(next(had).body);
     if (!turn.contains("count")) break;
     had += turn["count"].get<uint64_t>();
   }
   EXPECT_EQ(turn, (json{{"wait_ms", 100}}));
-  rest.clock().move(Millis(60'000));
+  rest.clock().pass(Millis(60'000));
   turn = json::parse(next(had).body);
   EXPECT_EQ(turn["count"], 1) << turn;
   EXPECT_EQ(had + 1, 10U);

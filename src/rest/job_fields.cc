@@ -182,6 +182,12 @@ Result<void> set_retries(const json& value, JobParts& parts) {
   parts.iterations.retries_said = true;
   return {};
 }
+Result<void> set_losses(const json& value, JobParts& parts) {
+  const bool unlimited = value == "unlimited";
+  parts.spec.set_losses(unlimited ? kLossesUnlimited
+                                  : TRY(count_of(value, kLossesLeast, kLossesMost)));
+  return {};
+}
 Result<void> set_backoff(const json& value, JobParts& parts) {
   parts.spec.set_backoff_ms(TRY(duration_of(value)));
   return {};
@@ -302,6 +308,12 @@ constexpr JobField kJobFields[] = {
     {"timeout", "a duration like \"5m\", of each attempt", kDurationSchema, set_timeout},
     {"retries", "a number of 0 to 1000: further tries of a task that fails",
      R"({"type":"integer","minimum":0,"maximum":1000})", set_retries},
+    {"losses",
+     "a number of 2 to 1000000, or \"unlimited\": workers that a task may take with it; 3 if it is "
+     "not said",
+     R"({"oneOf":[{"type":"integer","minimum":2,"maximum":1000000},
+                  {"type":"string","enum":["unlimited"]}],"examples":[100,"unlimited"]})",
+     set_losses},
     {"backoff", "a duration like \"10s\", before the first of them; doubles with each",
      kDurationSchema, set_backoff},
     {"retry_on", "a list of exit codes of 1 to 255 that are worth a retry; all if it is not said",

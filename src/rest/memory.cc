@@ -36,8 +36,12 @@ void Memory::keep(const std::string& id, Stored<tascaas::Job> job) {
 }
 
 std::unique_lock<std::mutex> Memory::take_turns(const std::string& job) {
-  return std::unique_lock(turns_[fingerprint(job) % turns_.size()]);
+  return std::unique_lock(turns_[place_of(job)]);
 }
+
+LedgerClock& Memory::ledger_clock(const std::string& job) { return ledger_clocks_[place_of(job)]; }
+
+size_t Memory::place_of(const std::string& job) { return fingerprint(job) % kTurns; }
 
 Result<std::string> Memory::signing_key(Table& table) {
   {

@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/result.h"
+#include "model/ledger_clock.h"
 #include "store/store.h"
 #include "tascaas/turns.h"
 
@@ -26,6 +27,8 @@ class Memory final : public tascaas::JobCache {
   // Turns of one job that come to one service at the same time wait for each other, instead of
   // trying to be first again and again.
   std::unique_lock<std::mutex> take_turns(const std::string& job);
+  // REQUIRES: the caller has the job's lock.
+  LedgerClock& ledger_clock(const std::string& job);
 
   // What URLs are signed with: the same for all services on the store, made by the first.
   Result<std::string> signing_key(Table& table);
@@ -35,7 +38,10 @@ class Memory final : public tascaas::JobCache {
   std::map<std::string, Instant> done_;
   std::optional<std::string> signing_key_;
   std::map<std::string, Stored<tascaas::Job>> jobs_;
-  std::array<std::mutex, 1024> turns_;  // By the job's hash.
+  static constexpr size_t kTurns = 1024;
+  static size_t place_of(const std::string& job);
+  std::array<std::mutex, kTurns> turns_;  // By the job's hash.
+  std::array<LedgerClock, kTurns> ledger_clocks_;
 };
 
 }  // namespace dunlin::rest

@@ -56,6 +56,7 @@ Result<model::Spec> spec_of(const JobOptions& job) {
   spec.set_cwd(job.cwd);
   spec.set_timeout_ms(TRY(positive("timeout", job.timeout)));
   spec.set_retries(job.retries);
+  spec.set_losses(job.losses);
   spec.set_backoff_ms(TRY(positive("backoff", job.backoff)));
   for (const std::string& other : job.after) spec.add_after(other);
   return spec;

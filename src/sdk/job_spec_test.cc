@@ -32,6 +32,7 @@ TEST(JobSpec, OptionsBecomeTheSpec) {
                                        .timeout = seconds(5),
                                        .retries = 3,
                                        .backoff = seconds(2),
+                                       .losses = kUnlimitedLosses,
                                        .requires_tags = {"gpu"},
                                        .priority = 9,
                                        .delivery = Delivery::at_most_once,
@@ -43,6 +44,7 @@ TEST(JobSpec, OptionsBecomeTheSpec) {
   EXPECT_EQ(spec.env(0).value(), "1=2");
   EXPECT_EQ(spec.timeout_ms(), 5000);
   EXPECT_EQ(spec.backoff_ms(), 2000);
+  EXPECT_EQ(losses_max(spec), kLossesUnlimited);
   EXPECT_EQ(spec.requires_().tags(0), "gpu");
   EXPECT_EQ(spec.priority(), 9);
   EXPECT_EQ(spec.delivery(), model::DELIVERY_AT_MOST_ONCE);

@@ -1,6 +1,5 @@
 #include <atomic>
 #include <dunlin/worker.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 #include <set>

@@ -123,11 +123,14 @@ class CallBlobs final : public Blobs {
   CallBlobs(CallStore& store, Random& random) : store_(store), random_(random) {}
 
   Result<void> put(std::string_view name, uint64_t size, const BlobSource& source) override {
-    const BlobEnd end = {random_.next(), std::string(name), size};
-    TRY(validate(end));  // Before any part is sent.
     for (int tries = 1;; ++tries) {
+      // Each try has a number of its own: a part of the last one that comes late cannot spoil it.
+      const BlobEnd end = {random_.next(), std::string(name), size};
+      TRY(validate(end));  // Before any part is sent.
       Result<void> sent = send(end, source);
-      if (sent.ok() || sent.error().code != Code::not_found) return sent;
+      if (sent.ok()) return sent;
+      give_up(end, sent.error());
+      if (sent.error().code != Code::not_found) return sent;
       if (tries == kUploadsMax) {
         return Error{Code::unavailable, fmt::format("blob {} was sent {} times in vain: {}",
                                                     quote(name), tries, sent.error().what)};
@@ -158,6 +161,12 @@ class CallBlobs final : public Blobs {
     }
     TRY(take<Done>(store_.ask(BlobEnd(end)), "put"));
     return {};
+  }
+
+  // The store has nothing left of it if it forgot it, or if it cannot be reached.
+  void give_up(const BlobEnd& end, const Error& why) {
+    const bool is_gone = why.code == Code::not_found || why.code == Code::unavailable;
+    if (!is_gone && end.size > kBlobPart) store_.ask(BlobPart{end.upload, 0, ""});
   }
 
   // A source may give less than it was asked for, but never nothing before its end.

@@ -159,6 +159,22 @@ TEST(CallStore, TheFailureOfASourceIsNotAForgottenUpload) {
   EXPECT_EQ(store.calls(), 0U);
 }
 
+TEST(CallStore, ABlobWhoseSourceFailsIsGivenUp) {
+  std::vector<uint64_t> begun;
+  std::vector<uint64_t> given_up;
+  ScriptedStore store([&](Request&& request) {
+    const auto& part = std::get<BlobPart>(request);
+    (part.bytes.empty() ? given_up : begun).push_back(part.upload);
+    return Done{};
+  });
+  const auto ends_early = [](uint64_t offset, size_t max) -> Result<std::string> {
+    return std::string(offset == 0 ? max : 0, 'x');
+  };
+  EXPECT_EQ(store.blobs().put("b", 2 * kBlobPart, ends_early).error().code, Code::invalid);
+  EXPECT_EQ(begun.size(), 1U);
+  EXPECT_EQ(given_up, begun);
+}
+
 TEST(CoreStore, AFailedCommitOfTheCoreIsTheAnswer) {
   class FullCore final : public Core {
    public:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <functional>
 
 #include "store/contract.h"
 #include "store/contract_calls.h"
@@ -102,6 +103,38 @@ TEST_P(StoreContract, ALargeBlobIsStreamed) {
   }
   EXPECT_EQ(must(store->blobs().get(name, size, 10)), "");
   EXPECT_EQ(outcome(store->blobs().erase(name)), "ok");
+}
+
+// The source of each blob puts the next one before it gives its last bytes: so all are under way at
+// once, a few of them on each connection. None is sent more often than one that is alone.
+TEST_P(StoreContract, ManyBlobsMayBeOnTheirWayAtOnce) {
+  constexpr size_t kBlobs = 72;
+  constexpr size_t kOnEach = 12;
+  const uint64_t size = kBlobPart + 10;
+  std::vector<std::unique_ptr<Store>> stores;
+  for (size_t i = 0; i < kBlobs; i += kOnEach) stores.push_back(subject->connect());
+  std::vector<int> begun(kBlobs);
+  const std::function<std::string(size_t)> put = [&](size_t number) {
+    std::string others = "ok";
+    bool asked = false;
+    const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
+      if (offset == 0) ++begun[number];
+      const bool is_last = offset >= kBlobPart && !std::exchange(asked, true);
+      if (is_last && number + 1 < kBlobs) others = put(number + 1);
+      return bytes_at(offset + number, max);
+    };
+    const std::string blob = fmt::format("{}/{}", name, number);
+    const std::string own = outcome(stores[number / kOnEach]->blobs().put(blob, size, source));
+    return own == "ok" ? others : own;
+  };
+  EXPECT_EQ(put(0), "ok");
+  // The innermost one ended before the others went on.
+  EXPECT_EQ(begun, std::vector<int>(kBlobs, begun.back())) << "some were forgotten and sent again";
+  for (size_t number = 0; number < kBlobs; number += 7) {
+    EXPECT_TRUE(read_blob(*store, fmt::format("{}/{}", name, number), 0, size + 1) ==
+                bytes_at(number, size))
+        << number;
+  }
 }
 
 TEST_P(StoreContract, ABlobWhoseSourceFailsIsNotThere) {

@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "base/names.h"
+#include "store/uploads.h"
 
 namespace dunlin {
 namespace {
-
-constexpr size_t kUploadsMax = 64;
 
 struct Stamp {  // Of a commit, on each row that it wrote.
   uint64_t version = 0;
@@ -44,6 +43,7 @@ struct Line {  // A queue. Messages are known by their number: the older, the sm
 struct Upload {
   uint64_t number = 0;
   std::string bytes;
+  Instant last;  // When its last part came.
 };
 
 // Whether a page has room for one more. The first always fits, since no value fills a page.
@@ -335,15 +335,21 @@ class MemoryCore final : public Core {
     return answer;
   }
 
-  Answer on(BlobPart&& part, Instant /*now*/) {
+  Answer on(BlobPart&& part, Instant now) {
     auto upload = find_upload(part.upload);
     if (part.offset == 0) {
       if (upload != uploads_.end()) uploads_.erase(upload);
-      if (uploads_.size() == kUploadsMax) uploads_.pop_front();
-      uploads_.push_back({part.upload, std::move(part.bytes)});
+      if (part.bytes.empty()) return Done{};
+      if (uploads_.size() >= kUploadsMax) {
+        const auto idle = find_idle(uploads_, now);
+        if (idle == uploads_.end()) return no_place_for_upload();
+        uploads_.erase(idle);
+      }
+      uploads_.push_back({part.upload, std::move(part.bytes), now});
       return Done{};
     }
     if (upload == uploads_.end()) return forgotten(part.upload);
+    upload->last = now;
     const size_t received = upload->bytes.size();
     if (part.offset + part.bytes.size() <= received) return Done{};  // A repeat.
     if (part.offset != received) return forgotten(part.upload);
@@ -440,7 +446,7 @@ class MemoryCore final : public Core {
   std::set<std::string> returned_;  // Queues that messages came back to since the last expire().
   std::map<std::string, std::string, std::less<>> blobs_;
   uint64_t blob_bytes_ = 0;
-  std::list<Upload> uploads_;  // Oldest first.
+  std::list<Upload> uploads_;
 };
 
 // Holds the core before the store that refers to it.

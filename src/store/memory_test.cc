@@ -8,6 +8,7 @@
 
 #include "sim/clock.h"
 #include "store/contract.h"
+#include "store/uploads.h"
 
 namespace dunlin {
 namespace {
@@ -232,11 +233,27 @@ TEST_F(MemoryCoreTest, AnUploadOfAnotherSizeIsForgotten) {
   EXPECT_EQ(info().blobs, 0U);
 }
 
-TEST_F(MemoryCoreTest, TheOldestOfTooManyUploadsIsForgotten) {
-  for (uint64_t upload = 1; upload <= 65; ++upload) ask(BlobPart{upload, 0, "x"});
-  EXPECT_EQ(code_of(BlobEnd{1, "b1", 1}), Code::not_found);
-  EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{2, "b2", 1})));
-  EXPECT_TRUE(std::holds_alternative<Done>(ask(BlobEnd{65, "b65", 1})));
+TEST_F(MemoryCoreTest, AnUploadThatGoesOnIsNotForgottenForAnother) {
+  const auto is_done = [&](const Request& request, Millis at) {
+    return std::holds_alternative<Done>(ask(request, at));
+  };
+  for (uint64_t upload = 1; upload <= kUploadsMax; ++upload) {
+    ASSERT_TRUE(is_done(BlobPart{upload, 0, "x"}, Millis(upload <= 2 ? 0 : 1)));
+  }
+  const uint64_t more = kUploadsMax + 1;
+  EXPECT_EQ(std::get<Error>(ask(BlobPart{more, 0, "x"}, Millis(2))).code, Code::full);
+  EXPECT_TRUE(is_done(BlobPart{1, 0, "x"}, Millis(3)));  // It goes on; the second one does not.
+  EXPECT_EQ(std::get<Error>(ask(BlobPart{more, 0, "x"}, kUploadIdle - Millis(1))).code, Code::full);
+  EXPECT_TRUE(is_done(BlobPart{more, 0, "x"}, kUploadIdle));
+  EXPECT_EQ(code_of(BlobEnd{2, "b2", 1}), Code::not_found);
+  EXPECT_TRUE(is_done(BlobEnd{1, "b1", 1}, kUploadIdle));
+  EXPECT_TRUE(is_done(BlobEnd{more, "new", 1}, kUploadIdle));
+}
+
+TEST_F(MemoryCoreTest, AnUploadThatIsGivenUpIsGone) {
+  ask(BlobPart{1, 0, "x"});
+  ask(BlobPart{1, 0, ""});
+  EXPECT_EQ(code_of(BlobEnd{1, "b", 1}), Code::not_found);
 }
 
 TEST(MemoryStore, IsAStoreOfItsOwn) {

@@ -43,8 +43,8 @@ struct EraseAll {
   std::string table;
   std::string prefix;
 };
-// A blob is sent in parts under an upload number of the sender's choice, then named. Parts come in
-// order; each but the last has kBlobPart bytes. `not_found`: the upload was forgotten, begin again.
+// A blob is sent in parts under an upload number of the sender's choice, then named. They come in
+// order; all but the last have kBlobPart bytes. `not_found`: begin again. An empty one: give it up.
 inline constexpr size_t kBlobPart = 1 << 20;
 struct BlobPart {
   uint64_t upload = 0;

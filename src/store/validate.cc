@@ -223,7 +223,8 @@ Result<void> check(const BlobPart& part) {
     return invalid("the part at offset {} of upload {} is not at a multiple of {} below {}",
                    part.offset, part.upload, kBlobPart, kBlobMax);
   }
-  if (part.bytes.empty() || part.bytes.size() > kBlobPart) {
+  const bool gives_up = part.offset == 0 && part.bytes.empty();
+  if ((part.bytes.empty() && !gives_up) || part.bytes.size() > kBlobPart) {
     return invalid("the part at offset {} of upload {} has {} bytes, not 1 to {}", part.offset,
                    part.upload, part.bytes.size(), kBlobPart);
   }

@@ -184,8 +184,9 @@ TEST(Validate, BlobPartsStandAtMultiplesOfTheirSize) {
   EXPECT_TRUE(part(kBlobMax - kBlobPart, kBlobPart));
   EXPECT_FALSE(part(1, 1));
   EXPECT_FALSE(part(kBlobMax, 1));
-  EXPECT_FALSE(part(0, 0));
   EXPECT_FALSE(part(0, kBlobPart + 1));
+  EXPECT_FALSE(part(kBlobPart, 0));
+  EXPECT_TRUE(part(0, 0));  // It gives the upload up.
   EXPECT_TRUE(fine(BlobEnd{.upload = 1, .name = "b", .size = kBlobMax}));
   EXPECT_FALSE(fine(BlobEnd{.upload = 1, .name = "b", .size = kBlobMax + 1}));
 }

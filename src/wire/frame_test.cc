@@ -39,7 +39,7 @@ TEST(Frame, HasALittleEndianLengthAndThenItsBytes) {
 TEST(Frame, ThePrefaceIsTheNameAndTheVersion) {
   std::string out;
   append_preface(out);
-  EXPECT_EQ(out, std::string("DUNLIN\x01\0", kPrefaceSize));
+  EXPECT_EQ(out, std::string("DUNLIN\x02\0", kPrefaceSize));
 }
 
 TEST(FrameReader, GivesTheSameFramesHoweverTheBytesAreCut) {

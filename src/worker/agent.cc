@@ -31,6 +31,10 @@ bool passing(const Error& error) {
   return error.code == Code::unavailable || error.code == Code::full;
 }
 
+Error no_room(const std::string& why) {
+  return {Code::full, why + ": make room there, and start it again"};
+}
+
 Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
   const auto file = TRY(posix_disk().open_to_read(upload.file));
   const uint64_t size = TRY(file->size());
@@ -46,7 +50,8 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
 Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique_ptr<Desk> desk)
-    : connect_(std::move(options.connect)),
+    : stop_when_full_(options.stop_when_full),
+      connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       desk_(std::move(desk)),
       turns_(connect_),
@@ -116,13 +121,18 @@ void Agent::turn(Instant until, int also) {
   auto answers = desk_->gather(wake, nap ? others_ : epoll_);
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
+  const std::vector<Sent> uploads = sent_.take();
+  if (stop_when_full_ && must_stop(endings, uploads)) return;
   const Now now = Agent::now();
   for (NumberedAnswer& answer : answers) {
-    if (const auto* error = std::get_if<Error>(&answer.answer)) say_trouble(*error, now.at);
+    if (const auto* error = std::get_if<Error>(&answer.answer)) {
+      if (stop_when_full_ && error->code == Code::full) failure_ = no_room(error->what);
+      say_trouble(*error, now.at);
+    }
     mind_.answered(answer.id, std::move(answer.answer), now);
   }
   if (!endings.empty()) mind_.ended(std::move(endings), now);
-  for (const Sent& sent : sent_.take()) mind_.uploaded(sent.ticket, sent.result, now);
+  for (const Sent& sent : uploads) mind_.uploaded(sent.ticket, sent.result, now);
   if (mind_.next_wake() <= now.at) mind_.tick(now);
   carry_out();
   if (advisor_ != nullptr) follow_advice();
@@ -169,7 +179,8 @@ void Agent::upload(const WorkerMind::Upload& upload) {
   lane_->post([this, upload] {
     Result<void> result = try_upload(upload);
     bool said = false;
-    while (!result.ok() && passing(result.error()) && !leaves_within(kUploadPause)) {
+    while (!result.ok() && passing(result.error()) && !stop_when_full_ &&
+           !leaves_within(kUploadPause)) {
       if (!std::exchange(said, true)) {
         log::warning("cannot store an output yet file={}: {}", upload.file, result.error().what);
       }
@@ -181,6 +192,19 @@ void Agent::upload(const WorkerMind::Upload& upload) {
     unlink(upload.file.c_str());
     sent_.put({upload.ticket, std::move(result)});
   });
+}
+
+// Such a task is not over: it is run again when there is room for what it writes.
+bool Agent::must_stop(const std::vector<Ending>& endings, const std::vector<Sent>& sent) {
+  for (const Ending& ending : endings) {
+    const model::Outcome& outcome = ending.outcome;
+    if (outcome.out().cut() + outcome.err().cut() == 0) continue;
+    failure_ = no_room(outcome.why());
+  }
+  for (const Sent& one : sent) {
+    if (!one.result.ok()) failure_ = one.result.error();
+  }
+  return failure_.has_value();
 }
 
 bool Agent::leaves_within(Millis pause) const {

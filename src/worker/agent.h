@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct AgentOptions {
   // The group of machines that it belongs to: then it has as many slots as it is advised to.
   std::string infrastructure = {};
   Millis scale_time = Millis(0);  // With one: how long is measured before that changes.
+  // No room for what tasks leave is a failure() of ours; else it is tried again until there is.
+  bool stop_when_full = false;
 };
 
 class Agent {
@@ -46,6 +49,8 @@ class Agent {
   }
   void stop() { mind_.stop(now()); }
   WorkerMind& mind() { return mind_; }
+  // Why it cannot go on.
+  const std::optional<Error>& failure() const { return failure_ ? failure_ : mind_.failure(); }
 
   // Outcomes that became durable since the last call (with WorkerOptions::queue).
   std::vector<WorkerMind::Published> take_published() { return std::exchange(published_, {}); }
@@ -62,9 +67,12 @@ class Agent {
   void start(std::vector<Assignment> assignments, size_t grab);
   void upload(const WorkerMind::Upload& upload);
   Result<void> try_upload(const WorkerMind::Upload& upload);
+  bool must_stop(const std::vector<Ending>& endings, const std::vector<Sent>& sent);
   bool leaves_within(Millis pause) const;
   void say_trouble(const Error& error, Instant now);
 
+  const bool stop_when_full_;
+  std::optional<Error> failure_;
   Connect connect_;
   WorkerMind mind_;
   std::unique_ptr<Desk> desk_;

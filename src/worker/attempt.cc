@@ -104,19 +104,26 @@ Attempt function_call(const std::string& name, std::string argument, const SlotO
 
 }  // namespace
 
-Surroundings Surroundings::ours() {
+Surroundings Surroundings::ours(const std::string& mark) {
   Surroundings around;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     around.all.emplace_back(*variable);
     if (is_harmless(name_of(*variable))) around.scrubbed.emplace_back(*variable);
   }
+  const std::string_view name = name_of(mark);
+  for (auto* variables : {&around.all, &around.scrubbed})
+    set(*variables, name, mark.substr(name.size() + 1));
   return around;
 }
 
 Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
-                const std::string& private_folder) {
+                const std::string& private_folder, uint32_t slot) {
   const model::Spec& spec = assignment.job->spec;
-  Result<Expanded> filled = expand(spec, assignment.task, assignment.values);
+  const auto fill = [&]() -> Result<Expanded> {
+    const Template compiled = TRY(Template::compile(spec));
+    return compiled.expand(assignment.task, assignment.values, slot);
+  };
+  Result<Expanded> filled = fill();
   if (!filled.ok()) return refused(model::BLAME_TASK, filled.error().code, filled.error().what);
   Expanded expanded = std::move(filled).value();
   const model::Command& what = spec.command();

@@ -17,7 +17,8 @@ struct Surroundings {
   std::vector<std::string> all = {};       // "NAME=VALUE"
   std::vector<std::string> scrubbed = {};  // PATH, HOME, LANG and the like.
 
-  static Surroundings ours();
+  // With the mark of the keeper ("NAME=VALUE").
+  static Surroundings ours(const std::string& mark);
 };
 
 struct Attempt {
@@ -33,9 +34,9 @@ struct Attempt {
   std::optional<Taker> partition = {};  // If it is one.
 };
 
-// `private_folder` is where it runs unless it says otherwise, and its TMPDIR.
+// `private_folder` is where it runs unless it says otherwise, and its TMPDIR. `slot` is {%}.
 Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surroundings& around,
-                const std::string& private_folder);
+                const std::string& private_folder, uint32_t slot);
 
 // Calls the function, and takes what it throws for a failure.
 void call(const TaskFunction& function, std::string_view argument, model::Outcome& outcome);

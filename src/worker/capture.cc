@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::string Capture::release() {
 }
 
 void Capture::add(std::string_view bytes) {
-  const size_t room = broken_ ? 0 : std::min<uint64_t>(bytes.size(), max_ - kept_);
+  const size_t room = !trouble_.empty() ? 0 : std::min<uint64_t>(bytes.size(), max_ - kept_);
   cut_ += bytes.size() - room;
   bytes = bytes.substr(0, room);
   if (bytes.empty()) return;
@@ -33,8 +34,8 @@ void Capture::add(std::string_view bytes) {
     return;
   }
   if (!spool(bytes)) {
-    log::warning("output of a task is cut: cannot write {}: {}", path_, std::strerror(errno));
-    broken_ = true;
+    trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
+    log::warning("output of a task is cut: {}", trouble_);
     cut_ += bytes.size();
   }
 }

@@ -22,7 +22,8 @@ class Capture {
   std::string release();
   std::string& bytes() { return bytes_; }  // All of it, if there is no file.
   uint64_t kept() const { return kept_; }
-  uint64_t cut() const { return cut_; }  // Over the limit, or the disk did not take it.
+  uint64_t cut() const { return cut_; }  // Over the limit, or the disk did not take it:
+  const std::string& trouble() const { return trouble_; }  // why not.
 
  private:
   bool spool(std::string_view bytes);
@@ -33,7 +34,7 @@ class Capture {
   uint64_t kept_ = 0;
   uint64_t cut_ = 0;
   int file_ = -1;
-  bool broken_ = false;  // The disk refused: what follows would leave a hole.
+  std::string trouble_;  // The disk refused: what follows would leave a hole.
 };
 
 }  // namespace dunlin

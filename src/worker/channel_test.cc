@@ -32,6 +32,7 @@ class Channels : public testing::Test {
     return std::unique_ptr<CallStore>(std::make_unique<View>(*store));
   }};
   const IterativeJob job = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
+  LedgerClock seen = {};
 
   std::unique_ptr<Channel> open(uint32_t attempt = 1) {
     auto channel = Channel::open(turns, {job, 0, attempt, 0}, [] { return false; });
@@ -142,7 +143,7 @@ TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
   const auto channel = open();
   Taker who{job, 0, 1, 0};
   while (true) {
-    const balance::Turn turn = take_turn(store->table(), who, posix_clock().wall()).value();
+    const balance::Turn turn = take_turn(store->table(), who, {seen, posix_clock()}).value();
     if (!turn.span) break;
     EXPECT_EQ(turn.span->first, who.had) << "with the first span, which the channel took";
     who.had = turn.span->last;
@@ -154,14 +155,14 @@ TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
 
 TEST_F(Channels, WhoLeavesElsewhereHasEndedWell) {
   const auto channel = open();
-  ASSERT_TRUE(leave(store->table(), {job, 0, 1, 1}, 0, posix_clock().wall()).ok());
+  ASSERT_TRUE(leave(store->table(), {job, 0, 1, 1}, 0, {seen, posix_clock()}).ok());
   EXPECT_TRUE(channel->close(true).ok());
   EXPECT_EQ(pool(), 10U);
 }
 
 TEST_F(Channels, WhoAsksNowhereUntilTheEndGivesAllBack) {
   const auto channel = open();
-  ASSERT_TRUE(take_turn(store->table(), {job, 0, 1, 1}, posix_clock().wall()).value().span);
+  ASSERT_TRUE(take_turn(store->table(), {job, 0, 1, 1}, {seen, posix_clock()}).value().span);
   const Result<void> closed = channel->close(true);
   ASSERT_FALSE(closed.ok());
   EXPECT_NE(closed.error().what.find("did not ask for iterations"), std::string::npos);

@@ -103,13 +103,23 @@ std::vector<pid_t> Orphans::adopted() const {
   for (const char *at = text.data(), *end = at + text.size(); at < end;) {
     pid_t pid = 0;
     const auto [next, error] = std::from_chars(at, end, pid);
-    if (error == std::errc()) pids.push_back(pid);
+    if (error == std::errc() && pid != keeper_) pids.push_back(pid);
     at = next + 1;
   }
   return pids;
 }
 
+void Orphans::begin(pid_t session) {
+  const std::lock_guard lock(mutex_);
+  running_.insert(session);
+}
+
 void Orphans::end(pid_t session, const std::vector<std::string>& marks) {
+  {
+    const std::lock_guard lock(mutex_);
+    running_.erase(session);
+    for (auto& [pid, sessions] : suspects_) sessions.erase(session);
+  }
   int unclear = 0;
   for (int round = 0; round < kRoundsMax; ++round) {
     if (adopted().empty()) return;
@@ -121,16 +131,33 @@ void Orphans::end(pid_t session, const std::vector<std::string>& marks) {
   }
 }
 
+// Whether it belongs to the task that has ended.
+Orphans::Whose Orphans::whose(pid_t pid, pid_t its_session, pid_t session,
+                              const std::vector<std::string>& marks) {
+  if (its_session == session) return Whose::ended;
+  if (running_.contains(its_session)) return Whose::other;
+  const Marked marked = is_marked(pid, marks);
+  if (marked == Marked::yes) return Whose::ended;
+  if (marked == Marked::unclear) return Whose::unclear;
+  if (!alone_) return Whose::other;
+  const std::set<pid_t>& sessions = suspects_.try_emplace(pid, running_).first->second;
+  return sessions.empty() ? Whose::ended : Whose::other;
+}
+
 Orphans::Ended Orphans::end_some(pid_t session, const std::vector<std::string>& marks) {
   const std::lock_guard lock(mutex_);
   Ended ended = Ended::none;
-  for (const pid_t pid : adopted()) {
+  const std::vector<pid_t> pids = adopted();
+  std::erase_if(suspects_, [&](const auto& suspect) {
+    return std::find(pids.begin(), pids.end(), suspect.first) == pids.end();
+  });
+  for (const pid_t pid : pids) {
     const std::optional<Stat> stat = read_stat(pid);
     if (!stat || stat->session == own_session_) continue;
     if (stat->state != 'Z') {
-      const Marked marked = stat->session == session ? Marked::yes : is_marked(pid, marks);
-      if (marked == Marked::unclear && ended == Ended::none) ended = Ended::unclear;
-      if (marked != Marked::yes) continue;
+      const Whose owner = whose(pid, stat->session, session, marks);
+      if (owner == Whose::unclear && ended == Ended::none) ended = Ended::unclear;
+      if (owner != Whose::ended) continue;
       kill(pid, SIGKILL);
       await_death(pid);
       ended = Ended::some;

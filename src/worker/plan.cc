@@ -1,5 +1,7 @@
 #include "worker/plan.h"
 
+#include <algorithm>
+
 #include "model/inputs.h"
 
 namespace dunlin {
@@ -19,7 +21,34 @@ uint32_t PageView::claims_of(uint32_t offset) const {
   return count;
 }
 
+void add_claim(model::Page& page, uint32_t offset, uint32_t attempt, const std::string& worker) {
+  auto& claims = *page.mutable_claims();
+  const auto found = std::ranges::find(claims, offset, &model::Claim::offset);
+  model::Claim& claim = found == claims.end() ? *page.add_claims() : *found;
+  if (claim.attempt() > 0) claim.set_earlier(claim.earlier() + 1);
+  claim.set_offset(offset);
+  claim.set_attempt(attempt);
+  claim.set_worker(worker);
+}
+
+void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> attempt) {
+  auto& claims = *page.mutable_claims();
+  const auto claim = std::ranges::find(claims, offset, &model::Claim::offset);
+  if (claim == claims.end() || (attempt && claim->attempt() != *attempt)) return;
+  if (attempt && claim->earlier() > 0) {
+    claim->set_attempt(0);
+    claim->clear_worker();
+    return;
+  }
+  claims.erase(claim);
+}
+
 bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), offset); }
+
+Millis backoff_of(const model::Spec& spec, uint32_t failures) {
+  constexpr uint32_t kDoublings = 16;
+  return Millis(static_cast<Millis::rep>(spec.backoff_ms() << std::min(failures, kDoublings)));
+}
 
 Result<void> prepare(Plan& plan) {
   for (const model::Source& source : plan.spec().inputs().sources()) {

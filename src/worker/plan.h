@@ -59,12 +59,18 @@ struct PageView {
   std::vector<PendingClaim> claims;
 
   bool has_outcome(uint32_t offset) const;
-  uint32_t claims_of(uint32_t offset) const;  // How many.
+  uint32_t claims_of(uint32_t offset) const;  // How many, with those that were put together.
   bool is_moved(uint32_t offset) const;
   // It has an outcome, or a message of its own.
   bool is_settled(uint32_t offset) const { return has_outcome(offset) || is_moved(offset); }
   bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
 };
+
+// A task has one claim at most: of its last attempt, with the number of those before. So a page
+// does not grow with what its tasks go through.
+void add_claim(model::Page& page, uint32_t offset, uint32_t attempt, const std::string& worker);
+// Of one attempt, or all of them.
+void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> attempt);
 
 struct NodeView {
   model::Node node;
@@ -77,7 +83,8 @@ struct Climb {
   std::vector<uint64_t> pages;
   std::map<std::pair<uint32_t, uint64_t>, model::Node> nodes;
   std::set<std::pair<uint32_t, uint64_t>> changed;
-  bool complete = false;  // The job has ended, with these counts.
+  bool found_there = false;  // One of the pages was in the tree already.
+  bool complete = false;     // The job has ended, with these counts.
   Counts total;
 };
 
@@ -99,6 +106,7 @@ struct Plan {
   // The completion tree: what must still be set, by page, and the nodes as last seen.
   absl::btree_map<uint64_t, Counts> full;
   std::map<std::pair<uint32_t, uint64_t>, NodeView> nodes;  // By level and number.
+  bool nodes_fresh = false;                                 // They are being read for this climb.
   bool climbing = false;                                    // A write of nodes is under way.
   uint32_t collisions = 0;                                  // In a row.
   bool end_read = false;                                    // The row in `ends` was looked for.
@@ -115,6 +123,9 @@ struct Plan {
   bool stdin_there = false;  // In `text`.
   std::string trouble;       // Why no task can be started: each gets the outcome `refused`.
 };
+
+// Before a task is tried again that has failed `failures` times before: doubles with each.
+Millis backoff_of(const model::Spec& spec, uint32_t failures);
 
 // Reads the values that are inside the spec. `corrupt` if they are not values.
 Result<void> prepare(Plan& plan);

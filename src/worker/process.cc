@@ -208,6 +208,7 @@ Finished Process::run(const Command& command) {
     return finished;
   }
   child.process = launched.value();
+  orphans_.begin(child.process.pid);
   follow(command, child);
   describe(command, child, finished);
   return finished;
@@ -233,11 +234,14 @@ void Process::describe(const Command& command, Child& child, Finished& finished)
     outcome.set_why(fmt::format("timeout after {} ms", command.timeout_ms));
   }
   if (outcome.state() != model::STATE_OK) outcome.set_blame(model::BLAME_TASK);
-  const auto keep = [](Capture& capture, model::Output& output, std::string& spool) {
+  const auto keep = [&outcome](Capture& capture, model::Output& output, std::string& spool) {
     spool = capture.release();
     if (!spool.empty()) output.set_size(capture.kept());
     output.set_bytes(std::move(capture.bytes()));
     output.set_cut(capture.cut());
+    if (capture.trouble().empty()) return;
+    outcome.set_why(fmt::format("{}{}its output could not be kept: {}", outcome.why(),
+                                outcome.why().empty() ? "" : "; ", capture.trouble()));
   };
   if (child.out.kept() + child.out.cut() != 0) {
     keep(child.out, *outcome.mutable_out(), finished.out_spool);

@@ -42,6 +42,8 @@ bool dies(pid_t pid, int timeout_ms) {
   return dead;
 }
 
+constexpr int kKeeper = 1;  // It is one of our children.
+
 int children_of(pid_t parent) {
   int count = 0;
   for (const auto& thread :
@@ -138,7 +140,8 @@ TEST(Process, AssignedGpusAreTheVisibleOnes) {
   TestSlots slots;
   const model::Spec& spec = slots.shell("echo $CUDA_VISIBLE_DEVICES");
   std::vector<Assignment> one;
-  one.push_back({.ticket = 1, .spec = &spec, .job = "job", .gpus = {1, 3}});
+  one.push_back(
+      {.ticket = 1, .job = std::make_shared<JobText>(JobText{"job", spec}), .gpus = {1, 3}});
   slots->assign(std::move(one), 1);
   EXPECT_EQ(slots.take(1).at(0).outcome.out().bytes(), "1,3\n");
 }
@@ -208,7 +211,7 @@ TEST(Process, StdinMayComeFromABlob) {
   model::Spec& spec = slots.command({"/bin/cat"});
   spec.set_stdin_blob("blob");
   std::vector<Assignment> one;
-  one.push_back({.ticket = 1, .spec = &spec, .job = "job", .stdin_bytes = "from afar"});
+  one.push_back({.ticket = 1, .job = std::make_shared<JobText>(JobText{"job", spec, "from afar"})});
   slots->assign(std::move(one), 1);
   EXPECT_EQ(slots.take(1).at(0).outcome.out().bytes(), "from afar");
 }
@@ -298,8 +301,8 @@ TEST(Process, OrphansThatEndByThemselvesAreReaped) {
   slots.start(slots.shell("sh -c '(echo 1 > " + fifo + ") & exit 0'; sleep 1000"));
   EXPECT_EQ(TestSlots::hear(fifo), "1");
   const int64_t patience = monotonic_us() + 5'000'000;
-  while (children_of(getpid()) > 1 && monotonic_us() < patience) sched_yield();
-  EXPECT_EQ(children_of(getpid()), 1);
+  while (children_of(getpid()) > kKeeper + 1 && monotonic_us() < patience) sched_yield();
+  EXPECT_EQ(children_of(getpid()), kKeeper + 1);
 }
 
 TEST(Process, ATaskOfAnotherSlotIsLeftAlone) {
@@ -307,7 +310,10 @@ TEST(Process, ATaskOfAnotherSlotIsLeftAlone) {
   const std::string fifo = slots.fifo("pid");
   model::Spec& other = slots.shell("setsid sleep 1000 & echo $! > " + fifo + "; sleep 1000");
   std::vector<Assignment> one;
-  one.push_back({.ticket = 100, .spec = &other, .job = "job-1", .task = 1, .attempt = 2});
+  one.push_back({.ticket = 100,
+                 .job = std::make_shared<JobText>(JobText{"job-1", other}),
+                 .task = 1,
+                 .attempt = 2});
   slots->assign(std::move(one), 1);
   const pid_t pid = std::stoi(TestSlots::hear(fifo));
   slots.out_of("sleep 1000 & exit 0");
@@ -351,7 +357,7 @@ TEST(Process, ADroppedTaskDiesWithAllItsTree) {
   for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(dies(pid, 2000));
   EXPECT_LT(monotonic_us() - began, 2'000'000);
   EXPECT_NE(slots.run(slots.builtin("noop")).ticket, ticket);
-  EXPECT_EQ(children_of(getpid()), 0);
+  EXPECT_EQ(children_of(getpid()), kKeeper);
 }
 
 TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
@@ -363,6 +369,66 @@ TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
   EXPECT_EQ(ending.outcome.why(), "cleanup: exit code 4");
   EXPECT_EQ(ending.outcome.out().bytes(), "");
   EXPECT_EQ(read_file(slots.root() + "/job-1"), "made\n");
+}
+
+TEST(Process, WhatHasClearedItsEnvironmentEndsWithItsTask) {
+  TestSlots slots({.slots = 2, .alone = true});
+  const std::string fifo = slots.fifo("pid");
+  const Ending ending =
+      slots.run(slots.shell("env -i setsid sh -c 'echo $$ > " + fifo +
+                            "; exec sleep 1000' & read pid < " + fifo + "; echo $pid"));
+  ASSERT_EQ(ending.outcome.state(), model::STATE_OK);
+  EXPECT_TRUE(dies(std::stoi(ending.outcome.out().bytes()), 2000));
+}
+
+TEST(Process, AChildOfSomebodyElseHereIsLeftAlone) {
+  TestSlots slots;
+  const pid_t other = fork();
+  if (other == 0) {
+    setsid();
+    execl("/bin/sleep", "sleep", "1000", nullptr);
+    _exit(127);
+  }
+  EXPECT_EQ(slots.run(slots.shell("exit 0")).outcome.state(), model::STATE_OK);
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0);
+  kill(other, SIGKILL);
+  EXPECT_EQ(waitpid(other, nullptr, 0), other);
+}
+
+TEST(Process, TasksThatRunTogetherHaveSlotsWithDifferentNumbers) {
+  TestSlots slots({.slots = 3});
+  std::vector<std::string> gates;
+  std::set<std::string> numbers;
+  for (int i = 0; i < 3; ++i) {
+    const std::string here = slots.fifo(fmt::format("here-{}", i));
+    gates.push_back(slots.fifo(fmt::format("gate-{}", i)));
+    slots.start(slots.shell("echo {%} > " + here + "; read go < " + gates.back()));
+    numbers.insert(TestSlots::hear(here));
+  }
+  EXPECT_EQ(numbers, (std::set<std::string>{"1", "2", "3"}));
+  for (const std::string& gate : gates) std::ofstream(gate) << "go\n";
+  EXPECT_EQ(slots.take(3).size(), 3U);
+  EXPECT_EQ(slots.run(slots.shell("echo {%}")).outcome.out().bytes(), "1\n");
+}
+
+TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
+  const TempFolder folder;
+  const std::string fifo = folder.path() + "/pids";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    TestSlots slots;
+    slots.start(
+        slots.shell("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > " + fifo + "; wait"));
+    slots.wait(-1);
+    _exit(0);
+  }
+  std::istringstream pids(TestSlots::hear(fifo));
+  kill(worker, SIGKILL);
+  int count = 0;
+  for (pid_t pid = 0; pids >> pid; ++count) EXPECT_TRUE(dies(pid, 5000));
+  EXPECT_EQ(count, 3);
+  waitpid(worker, nullptr, 0);
 }
 
 TEST(Process, ATaskDiesWithItsKilledWorker) {
@@ -393,7 +459,7 @@ TEST(Process, NoZombieAndNoDescriptorIsLeftByManyTasks) {
   const model::Spec& bad = slots.command({"/no/such/program"});
   for (int i = 0; i < 200; ++i) slots.start(i % 2 == 0 ? good : bad);
   EXPECT_EQ(slots.take(200).size(), 200U);
-  EXPECT_EQ(children_of(getpid()), 0);
+  EXPECT_EQ(children_of(getpid()), kKeeper);
   EXPECT_LE(descriptors(), before + 3);  // Folders of the slots that had no process before.
 }
 

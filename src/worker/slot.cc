@@ -31,6 +31,17 @@ void remove_spools(const Ending& ending) {
   }
 }
 
+uint32_t Exchange::take_number() {
+  const auto free = std::find(numbers.begin(), numbers.end(), false);
+  const auto number = static_cast<uint32_t>(free - numbers.begin()) + 1;
+  if (free == numbers.end()) {
+    numbers.push_back(true);
+  } else {
+    *free = true;
+  }
+  return number;
+}
+
 void Slot::work() {
   do {
     while (trade()) run_next();
@@ -40,6 +51,7 @@ void Slot::work() {
 bool Slot::wait_for_work() {
   std::unique_lock lock(exchange_.mutex);
   ++exchange_.idle;
+  if (number_ != 0) exchange_.give_number(std::exchange(number_, 0));
   exchange_.work.wait(lock, [this] {
     if (exchange_.stopping) return true;
     return !exchange_.waiting.empty() && exchange_.working() < exchange_.limit;
@@ -64,6 +76,7 @@ bool Slot::trade() {
     std::move(exchange_.waiting.begin(), last, std::back_inserter(mine_));
     exchange_.waiting.erase(exchange_.waiting.begin(), last);
     exchange_.inside += count;
+    if (count > 0 && number_ == 0) number_ = exchange_.take_number();
   }
   exchange_lock.unlock();
   const bool more = !mine_.empty();
@@ -87,7 +100,7 @@ void Slot::run_next() {
     current_ = assignment.ticket;
     dropped_ = false;
     process_->reset();
-    next = attempt(assignment, options_, around_, folder_.path());
+    next = attempt(assignment, options_, around_, folder_.path(), number_);
   }
   run(next, ending);
   const std::lock_guard lock(mutex_);

@@ -34,9 +34,14 @@ struct Exchange {
   size_t idle = 0;   // Those that wait for work.
   bool stopping = false;
   int event = -1;
+  std::vector<bool> numbers = {};  // Of the slots that work: true if it is taken.
   std::atomic<size_t> inside = 0;  // Assignments in slots.
 
   size_t working() const { return slots - idle; }
+
+  // The least that no slot has, from 1 on; with the lock held.
+  uint32_t take_number();
+  void give_number(uint32_t number) { numbers[number - 1] = false; }
 };
 
 class Slot {
@@ -81,6 +86,7 @@ class Slot {
   uint64_t current_ = 0;  // Ticket, if busy.
   bool dropped_ = false;  // Nobody wants the current one's ending.
   bool stopping_ = false;
+  uint32_t number_ = 0;  // {%}; 0 while it waits for work. Of the slot's thread alone.
 };
 
 // Nobody will send its outputs.

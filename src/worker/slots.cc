@@ -5,18 +5,20 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <mutex>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "base/check.h"
-#include "base/env_posix.h"
 #include "worker/attempt.h"
+#include "worker/keeper.h"
 #include "worker/orphans.h"
 #include "worker/private_folder.h"
 #include "worker/slot.h"
@@ -31,10 +33,10 @@ Error failure(std::string_view action, const std::string& what, const std::error
 }
 
 // Absolute, because tasks run elsewhere.
-Result<std::string> make_folder(const std::string& name) {
+Result<std::string> prepare_folder(const std::string& name, bool& used) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(name, error).lexically_normal();
-  if (!error) std::filesystem::create_directories(path, error);
+  if (!error) used = !std::filesystem::create_directories(path, error);
   if (error) return failure("make the worker's folder", name, error);
   if (access(path.c_str(), W_OK | X_OK) != 0) {
     return failure("use the worker's folder", name, {errno, std::system_category()});
@@ -42,17 +44,8 @@ Result<std::string> make_folder(const std::string& name) {
   return path.string();
 }
 
-// Two workers in one folder would remove each other's tasks' files.
-Result<std::unique_ptr<FolderLock>> lock_folder(const std::string& path) {
-  auto lock = posix_disk().lock(path);
-  if (lock.ok() || lock.error().code != Code::denied) return lock;
-  return Error{Code::denied, fmt::format("another worker runs in the folder {}: give this one "
-                                         "another --name, or another --folder",
-                                         path)};
-}
-
-// What an earlier worker left when it was killed.
-void clear_folder(const std::string& path) {
+// Without what an earlier worker left when it was killed.
+void tidy_folder(const std::string& path) {
   std::error_code error;
   auto entry = std::filesystem::directory_iterator(path, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
@@ -82,13 +75,12 @@ class SignalsBlocked {
 
 class ThreadedSlots final : public Slots {
  public:
-  ThreadedSlots(SlotOptions options, std::unique_ptr<FolderLock> lock)
-      : options_(std::move(options)), lock_(std::move(lock)), around_(Surroundings::ours()) {
+  explicit ThreadedSlots(SlotOptions options) : options_(std::move(options)) {
     exchange_.slots = exchange_.limit = options_.slots;
   }
   ~ThreadedSlots() override;
 
-  Result<void> start();
+  Result<void> start(bool used);  // The folder, before.
   void assign(std::vector<Assignment> assignments, size_t grab) override;
   std::vector<Ending> take() override;
   int descriptor() const override { return exchange_.event; }
@@ -100,7 +92,7 @@ class ThreadedSlots final : public Slots {
   void reap();
 
   SlotOptions options_;
-  std::unique_ptr<FolderLock> lock_;
+  std::unique_ptr<Keeper> keeper_;  // Goes after all that it keeps.
   Surroundings around_;
   Orphans orphans_;
   Exchange exchange_;
@@ -109,7 +101,12 @@ class ThreadedSlots final : public Slots {
   std::vector<std::thread> threads_;
 };
 
-Result<void> ThreadedSlots::start() {
+Result<void> ThreadedSlots::start(bool used) {
+  keeper_ = TRY(Keeper::start(options_.folder, used));
+  tidy_folder(options_.folder);
+  around_ = Surroundings::ours(keeper_->mark());
+  orphans_.keep_out(keeper_->pid());
+  orphans_.set_alone(options_.alone);
   exchange_.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (exchange_.event < 0) {
     return failure("make", "an eventfd", {errno, std::system_category()});
@@ -202,16 +199,17 @@ void ThreadedSlots::limit(size_t slots) {
 }  // namespace
 
 void remove_slots_folder(const std::string& folder) {
-  const auto lock = posix_disk().lock(folder);
-  if (lock.ok()) remove_tree(folder);
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) remove_tree(folder);
+  close(descriptor);
 }
 
 Result<std::unique_ptr<Slots>> Slots::start(SlotOptions options) {
-  options.folder = TRY(make_folder(options.folder));
-  auto lock = TRY(lock_folder(options.folder));
-  clear_folder(options.folder);
-  auto slots = std::make_unique<ThreadedSlots>(std::move(options), std::move(lock));
-  TRY(slots->start());
+  bool used = false;
+  options.folder = TRY(prepare_folder(options.folder, used));
+  auto slots = std::make_unique<ThreadedSlots>(std::move(options));
+  TRY(slots->start(used));
   return std::unique_ptr<Slots>(std::move(slots));
 }
 

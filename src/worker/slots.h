@@ -60,6 +60,7 @@ struct SlotOptions {
   std::string worker_id = {};  // For DUNLIN_WORKER.
   std::map<std::string, TaskFunction, std::less<>> functions = {};
   Turns* turns = nullptr;  // For partitions; outlives the slots.
+  bool alone = false;      // Nobody else starts processes here: all children of ours are tasks'.
 };
 
 class Slots {

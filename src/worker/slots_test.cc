@@ -15,9 +15,10 @@ namespace dunlin {
 namespace {
 
 std::vector<Assignment> many(const model::Spec& spec, uint64_t count) {
+  const auto job = std::make_shared<JobText>(JobText{"job", spec});
   std::vector<Assignment> assignments;
   for (uint64_t i = 1; i <= count; ++i) {
-    assignments.push_back({.ticket = i, .spec = &spec, .job = "job", .task = i, .attempt = 1});
+    assignments.push_back({.ticket = i, .job = job, .task = i, .attempt = 1});
   }
   return assignments;
 }
@@ -92,11 +93,11 @@ TEST(Slots, ASleepOfNoNumberIsRefused) {
   EXPECT_EQ(ending.outcome.why(), "sleep wants a number of milliseconds, not \"-1\"");
 }
 
-TEST(Slots, AnUnknownBuiltinIsRefusedByTheWorker) {
+TEST(Slots, AnUnknownBuiltinIsRefused) {
   TestSlots slots;
   const Ending ending = slots.run(slots.builtin("nop"));
   EXPECT_EQ(ending.outcome.state(), model::STATE_REFUSED);
-  EXPECT_EQ(ending.outcome.blame(), model::BLAME_WORKER);
+  EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
   EXPECT_EQ(ending.outcome.why(), "this worker has no builtin \"nop\": it knows noop and sleep");
 }
 
@@ -134,11 +135,11 @@ TEST(Slots, WhatAFunctionReportsOrThrowsIsItsFailure) {
   }
 }
 
-TEST(Slots, AnUnknownFunctionIsRefusedByTheWorker) {
+TEST(Slots, AnUnknownFunctionIsRefused) {
   TestSlots slots;
   const Ending ending = slots.run(slots.function("gone"));
   EXPECT_EQ(ending.outcome.state(), model::STATE_REFUSED);
-  EXPECT_EQ(ending.outcome.blame(), model::BLAME_WORKER);
+  EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
   EXPECT_NE(ending.outcome.why().find("no function \"gone\""), std::string::npos);
 }
 
@@ -169,7 +170,7 @@ TEST(Slots, WhatWasGrabbedTogetherCanBeDroppedToo) {
   TestSlots slots;
   std::vector<Assignment> three = many(slots.builtin("noop"), 3);
   const model::Spec& sleep = slots.builtin("sleep", 1'000'000);
-  three[1].spec = &sleep;
+  three[1].job = std::make_shared<JobText>(JobText{"job", sleep});
   slots->assign(std::move(three), 3);
   std::vector<Ending> endings = slots.take(1);  // Not kept back by the sleep.
   ASSERT_EQ(endings.size(), 1U);

@@ -37,7 +37,7 @@ auto Turns::call(const Unwanted& unwanted, const Call& call)
 Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
   while (true) {
     const balance::Turn turn = TRY(call(unwanted, [&](Table& table) {
-      return take_turn(table, who, posix_clock().wall(), leaving_);
+      return take_turn(table, who, {seen_, posix_clock()}, leaving_);
     }));
     if (!turn.wait || unwanted()) return turn;
     wait_until(posix_clock().now() + kAskAgain, posix_clock());
@@ -45,18 +45,19 @@ Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
 }
 
 Result<Left> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
-  return call(unwanted,
-              [&](Table& table) { return dunlin::leave(table, who, done, posix_clock().wall()); });
+  return call(unwanted, [&](Table& table) {
+    return dunlin::leave(table, who, done, {seen_, posix_clock()});
+  });
 }
 
 Result<Place> Turns::place(const Taker& who, const Unwanted& unwanted) {
-  return call(unwanted, [&](Table& table) { return find_place(table, who, posix_clock().wall()); });
+  return call(unwanted, [&](Table& table) { return find_place(table, who); });
 }
 
 void Turns::lose(const Taker& who) {
   const auto lost = call([] { return true; },
                          [&](Table& table) -> Result<bool> {
-                           TRY(lose_partition(table, who, posix_clock().wall()));
+                           TRY(lose_partition(table, who, {seen_, posix_clock()}));
                            return true;
                          });
   if (!lost.ok()) {

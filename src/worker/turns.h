@@ -36,6 +36,7 @@ class Turns {
   std::atomic<bool> leaving_ = false;
   std::mutex mutex_;
   std::unique_ptr<CallStore> store_;
+  LedgerClock seen_;
 };
 
 }  // namespace dunlin

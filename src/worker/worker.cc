@@ -177,9 +177,7 @@ void WorkerMind::beat() {
 // else now: their tasks are stopped.
 void WorkerMind::renew() {
   std::map<std::string, std::vector<Lease>> by_queue;
-  for (const auto& [id, held] : held_) {
-    if (!held.finishing) by_queue[held.queue].push_back(held.lease);
-  }
+  for (const auto& [id, held] : held_) by_queue[held.queue].push_back(held.lease);
   for (auto& [queue, leases] : by_queue) {
     for (size_t from = 0; from < leases.size(); from += kBatchMax) {
       const size_t count = std::min(kBatchMax, leases.size() - from);
@@ -224,7 +222,9 @@ bool WorkerMind::in_doubt(const Held& held) {
 }
 
 void WorkerMind::lose(const Lease& lease) {
-  if (const Held* held = find(lease)) forget(held->id);
+  const Held* held = find(lease);
+  // One that is being finished may be gone because of that: the answer to the commit will tell.
+  if (held != nullptr && !held->finishing) forget(held->id);
 }
 
 // A job that was cancelled is noticed here.

@@ -49,6 +49,10 @@ struct WorkerOptions {
   size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
   Millis pace = Millis(20);        // See Doors.
   uint64_t seed = 0;
+  // Told of each outcome before it is published; true: no more tasks are started. With it none
+  // waits in front of the slots, so each is started after those that ended before were looked at
+  // (dunlin run --halt).
+  std::function<bool(const model::Outcome& outcome)> enough = {};
 };
 
 class WorkerMind {
@@ -344,7 +348,9 @@ class WorkerMind {
     return held.plan->ended || held.range.round() < held.plan->round;
   }
   // One more loss would end it.
-  bool is_doubtful(const Held& held) const { return held.lost + 1 >= kLostMax && !is_alone(); }
+  bool is_doubtful(const Held& held) const {
+    return held.lost + 1 >= losses_max(held.plan->spec()) && !is_alone();
+  }
   Held* find(uint64_t held);
   Held* find(const Lease& lease);
 

@@ -116,9 +116,9 @@ Climb WorkerMind::climb_of(Plan& plan) {
   };
   const auto add = [&](uint32_t level, uint64_t child, const Counts& counts) {
     const uint64_t number = parent_of(child);
-    if (add_child(node(level, number), child_of(child), counts)) {
-      climb.changed.insert({level, number});
-    }
+    const bool fresh = add_child(node(level, number), child_of(child), counts);
+    if (fresh) climb.changed.insert({level, number});
+    return fresh;
   };
   for (const auto& [page, counts] : plan.full) {
     if (climb.pages.size() == kClimbMax) break;
@@ -127,7 +127,7 @@ Climb WorkerMind::climb_of(Plan& plan) {
       climb.complete = is_full(plan.pages[page].page, page, tasks);
       climb.total = counts_of(plan.pages[page].page);
     } else if (node(1, parent_of(page)).round() <= plan.round) {
-      add(1, page, counts);
+      climb.found_there |= !add(1, page, counts);
     }
   }
   for (uint32_t level = 1; level <= root; ++level) {
@@ -156,6 +156,17 @@ void WorkerMind::climb_from(Plan& plan) {
     return plan.pages[0].bad ? climb_later(plan, kBadRowWait) : climb_again(plan);
   }
   Climb climb = climb_of(plan);
+  // Somebody else has entered one of them, as far as we remember the nodes. But a retry may have
+  // taken it out since.
+  const bool fresh = std::exchange(plan.nodes_fresh, false);
+  if (climb.found_there && !fresh) {
+    plan.nodes.clear();
+    plan.climbing = false;
+    plan.nodes_fresh = true;
+    this->climb(plan);
+    --plan.busy;
+    return;
+  }
   std::vector<Write> writes;
   const auto put = [&](const std::pair<uint32_t, uint64_t>& place) {
     writes.emplace_back(Put{std::string(kNodes), node_key(plan.job, place.first, place.second),

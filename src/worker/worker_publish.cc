@@ -64,34 +64,6 @@ bool is_sound(const model::Page& page) {
   return std::ranges::all_of(page.outcomes(), inside) && std::ranges::all_of(page.claims(), inside);
 }
 
-auto find_claim(model::Page& page, uint32_t offset) {
-  return std::ranges::find(*page.mutable_claims(), offset, &model::Claim::offset);
-}
-
-// A task has one claim at most: of its last attempt, with the number of those before. So a page
-// does not grow with what its tasks go through.
-void add_claim(model::Page& page, uint32_t offset, uint32_t attempt, const std::string& worker) {
-  const auto found = find_claim(page, offset);
-  model::Claim& claim = found == page.mutable_claims()->end() ? *page.add_claims() : *found;
-  if (claim.attempt() > 0) claim.set_earlier(claim.earlier() + 1);
-  claim.set_offset(offset);
-  claim.set_attempt(attempt);
-  claim.set_worker(worker);
-}
-
-// Of one attempt, or all of them.
-void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> attempt) {
-  auto& claims = *page.mutable_claims();
-  const auto claim = find_claim(page, offset);
-  if (claim == claims.end() || (attempt && claim->attempt() != *attempt)) return;
-  if (attempt && claim->earlier() > 0) {
-    claim->set_attempt(0);
-    claim->clear_worker();
-    return;
-  }
-  claims.erase(claim);
-}
-
 // Only those that outcomes refer to: a page is written by any number of workers in its time.
 void forget_workers(model::Page& page) {
   std::vector<uint32_t> numbers(static_cast<size_t>(page.workers_size()), UINT32_MAX);
@@ -228,8 +200,8 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
     Held& held = held_.at(pending.held);
     const uint32_t offset = offset_of(pending.task);
     // It was made before, its answer was lost, and others have written the page since.
-    const auto own = find_claim(page, offset);
-    if (own != page.mutable_claims()->end() && own->attempt() == held.attempt &&
+    const auto own = std::ranges::find(page.claims(), offset, &model::Claim::offset);
+    if (own != page.claims().end() && own->attempt() == held.attempt &&
         own->worker() == options_.id && !view.has_outcome(offset)) {
       granted.push_back(std::move(pending));
       continue;

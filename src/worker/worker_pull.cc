@@ -16,6 +16,7 @@ namespace {
 
 constexpr Millis kScanIdle = Millis(500);
 constexpr Millis kScanBusy = std::chrono::seconds(5);
+constexpr Millis kAway = std::chrono::seconds(5);  // A store that takes longer to answer is away.
 constexpr Millis kShareEvery = Millis(250);
 constexpr int kCountPart = 10;  // Of the time, at most, is spent on counting a queue.
 constexpr Millis kPullWait = std::chrono::seconds(10);
@@ -54,9 +55,13 @@ uint64_t WorkerMind::target() const {
 
 void WorkerMind::scan_routes(std::string after) {
   if (after.empty()) scanned_.clear();
-  ask(Scan{std::string(kRoutes), "", std::move(after), kBatchMax}, [this](Answer&& answer) {
+  const Instant asked = now_.at;
+  ask(Scan{std::string(kRoutes), "", std::move(after), kBatchMax}, [this, asked](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);
-    if (rows != nullptr && !rows->rows.empty()) {
+    // A worker is idle if it can ask for work and there is none.
+    if (rows == nullptr || now_.at - asked > kAway) idle_since_ = now_.at;
+    if (rows == nullptr) return plan_scan();
+    if (!rows->rows.empty()) {
       for (const Row& row : rows->rows) add_route(row);
       return scan_routes(rows->rows.back().key);
     }

@@ -18,8 +18,7 @@ constexpr double kShortUs = 30'000;    // Only shorter tasks wait there.
 constexpr uint64_t kBufferMax = 1024;  // Tasks for each slot.
 constexpr double kGrabUs = 50;         // A slot takes so much work at once.
 constexpr uint64_t kGrabMax = 64;
-constexpr uint64_t kIsolateMax = 32;      // Tasks of a lost worker that travel alone.
-constexpr uint64_t kStdinMax = 64 << 20;  // Bytes of a job's stdin.
+constexpr uint64_t kIsolateMax = 32;  // Tasks of a lost worker that travel alone.
 constexpr uint32_t kBackoffDoublings = 16;
 // A task that cannot be started here, by no fault of its own, goes to others, so often, after a
 // pause that doubles.
@@ -30,16 +29,13 @@ constexpr Millis kRefusedPauseMax = std::chrono::seconds(30);
 constexpr uint32_t kFaultsMax = 3;
 constexpr Millis kRestMin = std::chrono::seconds(5);
 constexpr Millis kRestMax = std::chrono::minutes(5);
+constexpr int64_t kFreshUs = 5'000'000;
 constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 200;
 constexpr uint64_t kUrgentFailures = 10;
 
 bool is_heavy(const model::Requirements& needs) {
   return needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0;
-}
-
-Millis backoff_of(const model::Spec& spec, uint32_t failures) {
-  return Millis(spec.backoff_ms() << std::min(failures, kBackoffDoublings));
 }
 
 Millis refused_pause(uint32_t before) {
@@ -100,7 +96,7 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
 
 // A job whose message was on its way for long may have been cancelled meanwhile.
 bool WorkerMind::is_old(const model::Range& range) const {
-  return range.seen() || now_.wall_us - range.sent_us() >= 5'000'000;
+  return range.seen() || std::abs(now_.wall_us - range.sent_us()) >= kFreshUs;  // Clocks differ.
 }
 
 // The job had ended, and was retried. What we still hold of earlier rounds is over, and what we
@@ -178,7 +174,8 @@ void WorkerMind::start() {
   if (!trouble_.empty() && running_.size() + claiming_ > 0) return;  // One, to see if it works.
   // Tasks in the slots' list are out of others' reach, so only short ones wait there, and none of
   // unknown length.
-  const auto most_of = [this](double pace) {
+  const auto most_of = [this](double pace) -> uint64_t {
+    if (options_.enough) return slots_;
     const bool wait = pace > 0 && pace <= kShortUs;
     const double ahead = wait ? std::clamp(kBufferUs / pace, 1.0, double{kBufferMax}) : 0;
     return slots_ * (1 + static_cast<uint64_t>(ahead));
@@ -254,7 +251,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       continue;
     }
     if (careful) held.lost = losses(held, *view, offset);
-    if (careful && !only_once && held.lost >= kLostMax && !is_alone()) {
+    if (careful && !only_once && held.lost >= losses_max(plan.spec()) && !is_alone()) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, fmt::format("{} workers in a row were lost while they "
@@ -530,6 +527,7 @@ void WorkerMind::settle(Held& held, uint64_t task, PendingOutcome&& pending) {
   pending.held = held.id;
   pending.task = task;
   pending.outcome.set_offset(offset_of(task));
+  if (options_.enough && options_.enough(pending.outcome)) no_more_ = true;
   if (pending.outcome.why().size() > kWhyMax) pending.outcome.mutable_why()->resize(kWhyMax);
   PageView& view = held.plan->pages[page_of(task)];
   view.outcomes.push_back(std::move(pending));

@@ -46,6 +46,13 @@ printf '[[job]]\nname = "a\n' >bad.toml
 expect 2 "$DUNLIN" submit bad.toml
 says "$err" bad.toml:2
 same "$("$DUNLIN" list --quiet)" ""
+# More than a worker would take is not even sent.
+truncate -s $((64 * 1024 * 1024 + 1)) large
+expect 2 "$DUNLIN" submit --stdin large -- wc -c
+says "$err" "67108865 bytes" "64 MiB"
+expect 2 "$DUNLIN" submit --stdin - -- wc -c <large
+expect 2 "$DUNLIN" submit --losses 1 -- true
+says "$err" "the losses \"1\" are not 2 to 1000000, or unlimited"
 same "$("$DUNLIN" store blob list --quiet)" ""
 
 # Tasks that cannot be started say so, and do not stop others.

@@ -163,6 +163,17 @@ start_worker() {
   wait_for "$name.out" "worker $name"
 }
 
+# start_skewed_worker SECONDS NAME OPTIONS...: one whose clock is ahead by so many.
+start_skewed_worker() {
+  local off=$1
+  shift
+  LD_PRELOAD=$BUILD/libskewed_clock.so TEST_CLOCK_OFF_S=$off \
+    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-} start_worker "$@"
+}
+
+# tasks_of PID: the processes that this worker has started, but for its keeper.
+tasks_of() { ps -o pid=,comm= --ppid "$1" | awk '$2 != "dunlin-keeper" {print $1}'; }
+
 # stop_worker [PID]: asks it to leave, and waits until it has.
 stop_worker() {
   kill -TERM "${1:-$worker}"

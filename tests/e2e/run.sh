@@ -57,6 +57,35 @@ says "$err" "halted" "the same line goes on"
 expect 0 "$DUNLIN" run --progress true ::: 1 2 3
 says "$err" "3 of 3 done"
 
+# Exact: no task is started after the failure was seen.
+for when in soon now; do
+  rm -f ran
+  expect 1 "$DUNLIN" run --fresh -j1 --halt $when,fail=1 'echo {} >>ran; exit 1' ::: {1..20}
+  same "$(wc -l <ran)" 1
+done
+rm -f ran
+expect 1 "$DUNLIN" run --fresh -j1 --halt soon,success=3 'echo {} >>ran; [ {} -gt 4 ]' ::: {1..20}
+same "$(wc -l <ran)" 7
+rm -f ran
+expect 1 "$DUNLIN" run --fresh -j1 --retries 2 --halt soon,fail=1 'echo {} >>ran; exit 1' ::: {1..20}
+same "$(sort ran | uniq -c | awk '$1 == 3' | wc -l)" 1  # A try that is not the last is no failure.
+rm -f ran
+expect 1 "$DUNLIN" run --fresh -j2 --halt soon,fail=2 'echo {} >>ran; exit 1' ::: {1..20}
+[ "$(wc -l <ran)" -le 3 ] || fail "$(wc -l <ran) were started"
+rm -rf state/dunlin/runs
+
+# {%} is the number of the slot: of those that run at the same time each has another.
+same "$(run -j1 'echo {%}' ::: a b c | sort -u)" 1
+run -j3 'mkdir busy-{%} && sleep 0.02; echo {%}; rmdir busy-{%}' ::: {1..30} >slots
+same "$(sort -u slots | tr '\n' ' ')" "1 2 3 "
+
+# Runs that were not finished are mentioned in one line, however many.
+for i in 1 2 3; do expect 1 "$DUNLIN" run -j1 --halt now,fail=1 "exit $i; : {}" ::: 1 2; done
+expect 0 "$DUNLIN" run true ::: 1
+same "$(wc -l <<<"$err")" 1
+says "$err" "3 other lines were not finished"
+rm -rf state/dunlin/runs
+
 # Bad input is refused before anything is run.
 for words in "--frobnicate ls" "--array 1-x echo" "--array 0-1000000000000 echo" "--halt often true" \
   "--timeout soon true" "-j 100000 true"; do
@@ -67,5 +96,4 @@ expect 2 "$DUNLIN" run echo ::: a b :::+ 1
 expect 2 "$DUNLIN" run echo :::: no-such-file
 says "$err" no-such-file
 same "$(run echo </dev/null)" ""
-ls state/dunlin/runs | wc -l >left
-same "$(<left)" 1  # The one that was halted.
+same "$(ls state/dunlin/runs)" ""

@@ -50,11 +50,20 @@ started+=($!) b=$!
 submit --name poison --requires poison --array 0-199 -- \
   "echo {#} \$DUNLIN_ATTEMPT >>$work/poison; test {#} != 12 || kill -9 \$PPID"
 ends_as failed poison
+same "$(wc -l <ended | tr -d ' ')" 3
+
+# On machines that are taken away, a task may take more of them with it.
+submit --name taken --requires poison --losses 6 -- \
+  "echo \$DUNLIN_ATTEMPT >>$work/taken; test \$DUNLIN_ATTEMPT -gt 4 || kill -9 \$PPID"
+ends_as done taken
+same "$(of taken 0 attempt)" 5
+same "$(tr '\n' , <taken)" 1,2,3,4,5,
+submit --name unlimited --requires poison --losses unlimited -- "test \$DUNLIN_ATTEMPT -gt 3 || kill -9 \$PPID"
+ends_as done unlimited
 kill "$a" "$b"
 wait "$a" "$b" || true
 same "$("$DUNLIN" status poison --json | jq -c '[.ok,.failed]')" '[199,1]'
 same "$("$DUNLIN" results poison --failed --json | jq -r '"\(.task) \(.state)"')" "12 lost"
 says "$("$DUNLIN" results poison --failed --json)" "3 workers"
 same "$(grep '^12 ' poison | tr '\n' ,)" "12 1,12 2,12 3,"
-same "$(wc -l <ended | tr -d ' ')" 3
 same "$(sort poison | uniq -d)" ""

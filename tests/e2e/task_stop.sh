@@ -59,5 +59,5 @@ ends_as failed "$job"
 submit --cleanup "exit 9" -- true
 ends_as done "$job"
 says "$("$DUNLIN" results "$job" --json)" "cleanup: exit code 9"
-same "$(pgrep -P "$worker" | wc -l | tr -d ' ')" 0
+same "$(tasks_of "$worker")" ""
 stop_worker

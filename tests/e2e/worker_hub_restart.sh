@@ -10,7 +10,7 @@ read -r -t 20 <begun || fail "it did not begin"
 # Killed, and away while the task ends with an output that must be stored as a blob.
 kill_hub
 echo >gate
-within 20 eval '! pgrep -P "$worker"'
+within 20 eval '[ -z "$(tasks_of "$worker")" ]'
 start_hub --listen "127.0.0.1:$port"
 ends_as done long
 same "$(of long 0 '|[.attempt,.stdout_size,.why]|tojson')" '[1,200000,null]'

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+#include "sim/clock.h"
+#include "store/memory.h"
+#include "tascaas/dispatcher.h"
+#include "tascaas/files.h"
+#include "tascaas/intake.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+// One of its requests has an unknown end: it was not carried out, or its answer was lost.
+class FailingOnce final : public CallStore {
+ public:
+  FailingOnce(CallStore& store, int step, bool carried_out)
+      : CallStore(2), store_(store), left_(step), carried_out_(carried_out) {}
+
+  bool failed() const { return left_ < 0; }
+
+ protected:
+  Answer call(Request&& request) override {
+    if (left_-- != 0) return store_.ask(std::move(request));
+    if (carried_out_) (void)store_.ask(std::move(request));
+    return Error{Code::unavailable, "no answer"};
+  }
+
+ private:
+  CallStore& store_;
+  int left_;
+  const bool carried_out_;
+};
+
+class HandOut : public testing::Test {
+ protected:
+  void SetUp() override {
+    EXPECT_TRUE(add_tenant(*store_, "t", {}, clock_.wall()).ok());
+    tenant_ = read_tenant(store_->table(), "t").value();
+    EXPECT_TRUE(put_text(*store_, "t", "input/data", "x", clock_.wall()).ok());
+    for (const std::string name : {"a", "b"}) {
+      EXPECT_TRUE(put_text(*store_, "t", "input/" + name + ".config",
+                           R"({"iterations":1000,"time":0,"inputFile":"data","initWorkers":2})",
+                           clock_.wall())
+                      .ok());
+    }
+    EXPECT_EQ(take_in(*store_, tenant_, clock_.wall()).value().size(), 2U);
+    infra_ = register_infrastructure(*store_, tenant_, 4, 4, clock_.wall()).value();
+  }
+
+  // Adds what the infrastructure is told of, each partition once.
+  void ask(Store& store) {
+    const auto handed = hand_out(store, tenant_, infra_, 10, clock_.wall());
+    if (!handed.ok()) return;
+    for (const Handed& one : handed.value()) {
+      EXPECT_TRUE(told_.insert({one.job, one.partition}).second) << "told twice";
+    }
+  }
+
+  SimClock clock_;
+  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  Tenant tenant_;
+  std::string infra_;
+  std::set<std::pair<std::string, size_t>> told_;
+};
+
+class FailingHandOut : public HandOut, public testing::WithParamInterface<std::pair<int, bool>> {};
+
+TEST_P(FailingHandOut, WhatIsMarkedIsTold) {
+  FailingOnce failing(*store_, GetParam().first, GetParam().second);
+  ask(failing);
+  clock_.advance(std::chrono::minutes(1));  // Leases end; nothing is late yet.
+  ask(*store_);
+  EXPECT_EQ(told_.size(), 4U) << "at step " << GetParam().first
+                              << (failing.failed() ? ", which failed" : "");
+}
+
+std::vector<std::pair<int, bool>> steps() {
+  std::vector<std::pair<int, bool>> all;
+  for (int step = 0; step < 14; ++step) {
+    all.emplace_back(step, false);
+    all.emplace_back(step, true);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, FailingHandOut, testing::ValuesIn(steps()));
+
+TEST_F(HandOut, AllStepsAreTried) {
+  FailingOnce failing(*store_, 14, false);
+  ask(failing);
+  EXPECT_FALSE(failing.failed());
+  EXPECT_EQ(told_.size(), 4U);
+}
+
+}  // namespace
+}  // namespace dunlin::tascaas
