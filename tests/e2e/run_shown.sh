@@ -92,6 +92,10 @@ same "$(tr '\n' ' ' <shown)" "1 2 3 "
 
 # However much a task writes: all of it, from disk, in little memory. The store keeps nothing of it
 # after it was shown.
+# (The address sanitizer needs more, and keeps what was freed.)
+most_kb=120000
+if grep -q __asan_init "$DUNLIN"; then most_kb=300000; fi
+export ASAN_OPTIONS=quarantine_size_mb=1:thread_local_quarantine_size_kb=64:${ASAN_OPTIONS:-}
 for size in 100000000 70000000; do
   "$DUNLIN" run "head -c $size /dev/urandom | tee sum.in | cat; : {}" ::: 1 >sum.out &
   pid=$!
@@ -104,7 +108,7 @@ for size in 100000000 70000000; do
   done
   wait $pid || fail "it ended with $?"
   cmp sum.in sum.out || fail "the output of $size bytes is not whole"
-  [ "$most" -lt 120000 ] || fail "it took $most kB of memory"
+  [ "$most" -lt "$most_kb" ] || fail "it took $most kB of memory"
 done
 "$DUNLIN" run --results res 'head -c 70000000 /dev/zero; : {}' ::: 1
 same "$(wc -c <res/1/1/stdout)" 70000000
