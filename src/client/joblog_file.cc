@@ -79,7 +79,7 @@ Result<void> JoblogFile::recover(const LineOf& line_of) {
   return rest.empty() ? Result<void>() : take_off(size, rest, line_of);
 }
 
-// The end of the file that is no line. What we began there is written again, whole.
+// Removes the fragment of a line at the end of the file. If we began that line, we write it again.
 Result<void> JoblogFile::take_off(uint64_t size, const std::string& fragment,
                                   const LineOf& line_of) {
   const uint64_t task = task_of(fragment);

@@ -1,6 +1,6 @@
 // Which leases have ended, as one process has seen it: it takes over a row that nobody has changed
-// for as long as the row is held. Who holds it changes it more often than that, so clocks that
-// differ end no lease; and who has just begun to look waits for a whole hold.
+// for as long as the row is held. Its holder changes it more often than that, so clocks that differ
+// end no lease. A process that has just begun to look waits for a whole hold.
 //
 // Pure; not for several threads.
 #pragma once

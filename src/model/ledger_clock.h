@@ -1,9 +1,9 @@
 // Time as one process sees it pass in the ledgers of jobs, by its own steady clock.
 //
 // Machines do not agree on the time of day, so none is compared with another's. A ledger has a time
-// of its own, which begins with the job. Who reads a ledger goes on from the time that it shows,
-// and who changes it writes down how far that has come. So the time of a ledger stands still while
-// nobody works on it, and is never ahead of what has passed.
+// of its own, which begins with the job. A process that reads a ledger goes on from the time that
+// it shows; a process that changes it writes down how far that time has come. So the time of a
+// ledger stands still while nobody works on it, and is never ahead of what has passed.
 //
 // A partition is silent for as long as this process has seen that its part of the ledger does not
 // change, and the store has answered.

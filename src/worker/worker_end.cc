@@ -92,7 +92,7 @@ void WorkerMind::read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, ui
       view.version = rows[i].version;
       view.node.Clear();
       if (view.node.ParseFromString(rows[i].value)) continue;
-      log::error("node {} is no node: job {} cannot end before it is repaired", rows[i].key,
+      log::error("node {} is damaged: job {} cannot end before it is repaired", rows[i].key,
                  plan.job);
       plan.nodes.clear();
       return climb_later(plan, kBadRowWait);

@@ -577,7 +577,7 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row)
   if (row.version != 0 && !(view.page.ParseFromString(row.value) && is_sound(view.page))) {
     view.known = false;
     view.page.Clear();
-    return page_is_bad(plan, number, "its bytes are no page");
+    return page_is_bad(plan, number, "its bytes do not parse as a page");
   }
   view.bad = false;
   if (view.page.round() > plan.round) {
