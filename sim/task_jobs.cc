@@ -89,6 +89,12 @@ SimJob make_job(Random& random, uint64_t number, bool partitions, bool many, boo
   } else {
     choose_inputs(random, tasks, job);
   }
+  // Too large to travel with its ranges.
+  if (number % 4 == 3) {
+    model::Variable& much = *spec.add_env();
+    much.set_name("MUCH");
+    much.set_value(std::string(kSpecInRangeMax, 'e'));
+  }
   choose_after(random, number, spec);
   choose_conduct(random, tasks, partitions, peaceful, job);
   job.submitted = Millis(random.percent(50) ? 0 : random.below(6000));

@@ -84,7 +84,10 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
   Plan& plan = *slot;
   plan.queue = queue;
   if (range.round() > plan.round) open_again(plan, range.round());
-  if (!plan.ready && range.has_spec()) {
+  // A job whose message was on its way for long may be gone: then there is none to read. (Earlier
+  // releases pushed specs that they had not read, without tasks.)
+  const bool whole = range.has_spec() && range.spec().tasks() > 0;
+  if (!plan.ready && !plan.asked && whole && !is_old(range)) {
     plan.text->spec.Swap(range.mutable_spec());
     plan_ready(plan);
   }
@@ -499,7 +502,7 @@ void WorkerMind::move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t
   range.set_alone(true);
   range.set_not_before_ms(not_before_ms);
   range.set_sent_us(now_.wall_us);
-  embed_spec(range, held.plan->spec());
+  if (held.plan->ready) embed_spec(range, held.plan->spec());
   PageView& view = held.plan->pages[page_of(task)];
   view.moves.push_back({held.id, std::move(range)});
   mark_dirty(*held.plan, page_of(task));
