@@ -108,7 +108,8 @@ int run_all(int argc, char** argv) {
     } else if (argument.starts_with("--only=")) {
       only = argument.substr(strlen("--only="));
     } else {
-      fmt::print(stderr, "usage: bench/store [--quick] [--json] [--only=file|hub|idle|reopen]\n");
+      fmt::print(stderr,
+                 "usage: bench/store [--quick] [--json] [--only=file|reopen|year|hub|idle]\n");
       return 2;
     }
   }
@@ -118,6 +119,7 @@ int run_all(int argc, char** argv) {
   const auto wanted = [&](const std::string& part) { return only.empty() || only == part; };
   if (wanted("file")) embedded(table, folder, quick);
   if (wanted("reopen")) reopen(table, folder, quick);
+  if (wanted("year")) year(table, folder, quick);
   if (wanted("hub")) hub(table, program, folder, quick);
   if (wanted("idle")) idle_workers(table, program, folder, quick);
   std::filesystem::remove_all(folder);

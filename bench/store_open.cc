@@ -14,11 +14,8 @@
 #include "engine/file_store.h"
 
 namespace dunlin::bench {
-namespace {
 
-// In a process of its own, so that nothing of it is in the memory that is measured.
-template <typename Make>
-void make_apart(Make make) {
+void make_apart(const std::function<void()>& make) {
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
@@ -28,6 +25,8 @@ void make_apart(Make make) {
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
+
+namespace {
 
 // What jobs of one task leave, and the way there: a row, a message, a lease, a page, an end.
 void make_ended_jobs(const std::string& folder, size_t total) {
@@ -89,18 +88,8 @@ void let_a_commit_fail(Store& store) {
   CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-struct Opened {
-  double seconds = 0;
-  double cpu_seconds = 0;  // The same on a machine that does nothing else.
-  double read_seconds = 0;
-  double mib = 0;       // Of memory, when it is open.
-  double peak_mib = 0;  // On the way there.
-  uint64_t log_mib = 0;
-  double failed_ms = 0;  // A commit that failed then.
-  double failed_cpu_ms = 0;
-};
+}  // namespace
 
-// In a process of its own as well.
 Opened open_apart(const std::string& folder) {
   int ends[2] = {};
   CHECK(pipe(ends) == 0);
@@ -135,8 +124,6 @@ Opened open_apart(const std::string& folder) {
   close(ends[1]);
   return opened;
 }
-
-}  // namespace
 
 void reopen(Table& table, const std::string& folder, bool quick) {
   const size_t total = quick ? 200'000 : 1'000'000;

@@ -84,8 +84,9 @@ void TaskLedger::check_iterations(const SimJob& one,
 }
 
 // An outcome that was visible once stays, unless it is a failure and the job is retried.
-void TaskLedger::page_written(const std::string& key, const std::string& value) {
+void TaskLedger::page_written(CallStore& store, const std::string& key, const std::string& value) {
   const std::string id = key.substr(0, key.find('/'));
+  if (is_gone(store, job(id))) return;
   const uint64_t number = std::stoull(key.substr(id.size() + 1), nullptr, 16);
   model::Page page;
   ASSERT_TRUE(page.ParseFromString(value));
@@ -135,10 +136,21 @@ void TaskLedger::replied(const std::string& message, const std::string& body) {
   }
 }
 
+bool TaskLedger::is_gone(CallStore& store, const SimJob& job) {
+  if (!job.goes()) return false;
+  const std::vector<std::string> keys{job.id};
+  const Row row = store.table().get(kJobs, keys).value()[0];
+  model::Job record;
+  EXPECT_TRUE(record.ParseFromString(row.value));
+  return row.version == 0 || record.gone_us() != 0;
+}
+
 // A job that is done has all its outcomes at that moment.
 void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::string& value) {
   model::End end;
   ASSERT_TRUE(end.ParseFromString(value));
+  if (is_gone(store, job(id))) return;
+  ended_.insert(id);
   if (end.kind() != model::End::DONE) return;
   Counts counts;
   const uint64_t tasks = job(id).spec.tasks();
@@ -157,6 +169,35 @@ void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::s
 void TaskLedger::check(CallStore& store) {
   for (const SimJob& one : jobs_) check_job(store, one);
   check_nothing_left(store);
+  check_removed(store);
+}
+
+// A job that was removed has ended before, leaves nothing, and is counted once.
+void TaskLedger::check_removed(CallStore& store) const {
+  uint64_t removed = 0;
+  for (const SimJob& one : jobs_) {
+    if (!is_gone(store, one)) continue;
+    ++removed;
+    EXPECT_TRUE(ended_.contains(one.id) || !watches_losses_) << one.id << " never ended";
+    for (const std::string_view table : {kJobs, kEnds, kLedgers}) {
+      const std::vector<std::string> keys{one.id};
+      EXPECT_EQ(store.table().get(table, keys).value()[0].version, 0) << table << " " << one.id;
+    }
+    for (const std::string_view table : {kPages, kNodes, kOutputs}) {
+      const auto rows = store.table().scan(table, one.id + "/", "", 1).value();
+      EXPECT_TRUE(rows.empty()) << rows[0].key << " is left in " << table;
+    }
+    const auto blobs = store.blobs().list("jobs/" + one.id + "/", "", 1).value();
+    EXPECT_TRUE(blobs.empty()) << blobs[0].name << " is left";
+  }
+  uint64_t counted = 0;
+  const auto days = store.table().scan(kHistory, "", "", 1000).value();
+  for (const Row& row : days) {
+    model::History history;
+    EXPECT_TRUE(history.ParseFromString(row.value));
+    counted += history.jobs();
+  }
+  EXPECT_EQ(counted, removed) << "jobs are in the history";
 }
 
 void TaskLedger::check_nothing_left(CallStore& store) const {
@@ -166,8 +207,8 @@ void TaskLedger::check_nothing_left(CallStore& store) const {
   EXPECT_TRUE(rows(kWaits).empty()) << "job " << rows(kWaits)[0].key << " still waits";
   EXPECT_TRUE(rows(kAfter).empty()) << rows(kAfter)[0].key << " is left in after";
   const Info info = store.info().value();
-  const std::set<std::string> known = {"jobs",    "ends",   "pages",   "nodes",
-                                       "outputs", "routes", "workers", "ledgers"};
+  const std::set<std::string> known = {"jobs",   "ends",    "pages",   "nodes",   "outputs",
+                                       "routes", "workers", "ledgers", "history", "retention"};
   for (const Info::TableInfo& table : info.tables) {
     EXPECT_TRUE(known.contains(table.name)) << "rows are left in " << table.name;
   }
@@ -199,6 +240,7 @@ void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page&
 
 void TaskLedger::check_job(CallStore& store, const SimJob& one) {
   const std::vector<std::string> keys{one.id};
+  if (is_gone(store, one)) return;
   model::End end;
   ASSERT_TRUE(end.ParseFromString(store.table().get(kEnds, keys).value()[0].value));
   if (end.kind() != model::End::DONE) {

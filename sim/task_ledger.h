@@ -32,6 +32,8 @@ struct SimJob {
   std::string inputs = {};       // The blob with its values, if there are many.
   bool cancelled = false;
   bool retried = false;  // What failed is queued again once it has ended.
+  bool removed = false;  // By a client, once it has ended.
+  bool goes() const { return removed || spec.keep_ms() != 0; }
   const Conduct& conduct(uint64_t task) const { return tasks[task % tasks.size()]; }
 };
 
@@ -47,7 +49,9 @@ class TaskLedger {
 
   void started(const std::string& job, uint64_t task, uint32_t attempt);
   uint64_t starts(const std::string& job, uint64_t task) const;
-  void page_written(const std::string& key, const std::string& value);
+  void page_written(CallStore& store, const std::string& key, const std::string& value);
+  // True if the job is being removed, or is gone.
+  static bool is_gone(CallStore& store, const SimJob& job);
   void job_ended(CallStore& store, const std::string& job, const std::string& value);
   void replied(const std::string& message, const std::string& body);
   void retried(const std::string& job);  // Its failed tasks have no outcome any more.
@@ -75,6 +79,7 @@ class TaskLedger {
   void check_lost(const SimJob& job, uint64_t task, const model::Page& page,
                   const model::Outcome& outcome) const;
   void check_nothing_left(CallStore& store) const;
+  void check_removed(CallStore& store) const;
 
   const std::vector<SimJob>& jobs_;
   std::map<Task, std::set<uint32_t>> starts_;
@@ -86,6 +91,7 @@ class TaskLedger {
   std::map<Task, Won> outcomes_;
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::string> replies_;
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
+  std::set<std::string> ended_;  // Jobs that were seen to end.
   bool stops_ = false;
   bool watches_losses_ = false;
   std::map<Task, std::set<uint32_t>> lost_;  // Attempts that were started and lost with a lease.

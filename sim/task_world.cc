@@ -103,6 +103,7 @@ TaskWorld::TaskWorld(uint64_t seed)
       ledger_(jobs_),
       network_(events_, random_) {
   choose_faults(seed);
+  choose_removals(seed);
   if (seed % 3 == 0) {  // As on DynamoDB.
     commit_rows_ = 100;
     pace_ = Millis(250);
@@ -161,6 +162,22 @@ void TaskWorld::choose_faults(uint64_t seed) {
   if (random_.percent(30)) {
     faults_.skew_max = Millis(1 + random_.below(3'600'000));
     faults_.clock_jump = random_.below(30);
+  }
+}
+
+// In one world of four some jobs are removed. Clocks that are wrong by an hour would keep them for
+// as long.
+void TaskWorld::choose_removals(uint64_t seed) {
+  if (seed % 4 != 1) return;
+  Random choice(seed);
+  for (SimJob& job : jobs_) {
+    const bool awaited = std::ranges::any_of(jobs_, [&](const SimJob& other) {
+      return std::ranges::find(other.spec.after(), job.id) != other.spec.after().end();
+    });
+    job.removed = choice.percent(40);
+    if (!job.removed && !awaited && faults_.skew_max == Millis(0) && choice.percent(40)) {
+      job.spec.set_keep_ms(5000 + choice.below(5000));
+    }
   }
 }
 
@@ -239,7 +256,9 @@ void TaskWorld::look_at(const Commit& commit) {
     // What is repeated may have been overwritten since.
     const std::vector<std::string> keys{put->key};
     if (store_->table().get(put->table, keys).value()[0].value != put->value) continue;
-    if (put->table == kPages && put->value != kPoison) ledger_.page_written(put->key, put->value);
+    if (put->table == kPages && put->value != kPoison) {
+      ledger_.page_written(*store_, put->key, put->value);
+    }
     if (put->table == kEnds) ledger_.job_ended(*store_, put->key, put->value);
   }
 }
@@ -315,6 +334,7 @@ void TaskWorld::go_on(RunningFiber& running, Answer answer) {
 
 // By clients that may die on the way; then another one comes.
 void TaskWorld::submit_all() {
+  unsubmitted_ = jobs_.size();
   for (const SimJob& job : jobs_) {
     ++clients_left_;
     const auto again = [this, &job](const auto& self) -> void {
@@ -329,6 +349,7 @@ void TaskWorld::submit_all() {
             // It may come after one that is not there yet.
             const bool early = !submitted.ok() && submitted.error().code == Code::not_found;
             EXPECT_TRUE(submitted.ok() || early || fiber.killed()) << submitted.error().what;
+            if (submitted.ok()) --unsubmitted_;
             events_.after(
                 submitted.ok() ? Millis(0) : Millis(200),
                 [this, ok = submitted.ok(), self] { ok ? void(--clients_left_) : self(self); });
@@ -345,6 +366,12 @@ void TaskWorld::submit_all() {
       events_.after(Millis(random_.below(3000)), [this, id = job.id] { retry(id); });
     }
   }
+  for (const SimJob& job : jobs_) {
+    if (!job.removed) continue;
+    ++clients_left_;
+    events_.after(Millis(random_.below(8000)), [this, id = job.id] { remove(id); });
+  }
+  if (std::ranges::any_of(jobs_, &SimJob::goes)) sweep(nullptr);
   for (const char* queue : {"reply.0", "reply.1"}) read_replies(queue);
 }
 
@@ -368,12 +395,14 @@ void TaskWorld::cancelled(const std::string& job) {
   if (!can_look()) return events_.after(Millis(300), [this, job] { cancelled(job); });
   const auto rows = store_->table().get(kEnds, keys);
   if (!rows.ok()) return events_.after(Millis(300), [this, job] { cancelled(job); });
-  rows.value()[0].version != 0 ? void(--clients_left_) : cancel(job);
+  const bool gone = unsubmitted_ == 0 && TaskLedger::is_gone(*store_, *find(job));
+  rows.value()[0].version != 0 || gone ? void(--clients_left_) : cancel(job);
 }
 
 // As soon as it has ended; again, if whoever does it dies on the way.
 void TaskWorld::retry(const std::string& job) {
   if (!can_look()) return events_.after(Millis(300), [this, job] { retry(job); });
+  if (unsubmitted_ == 0 && TaskLedger::is_gone(*store_, *find(job))) return void(--clients_left_);
   const std::vector<std::string> keys{job};
   const auto rows = store_->table().get(kEnds, keys);
   if (!rows.ok()) return events_.after(Millis(300), [this, job] { retry(job); });
@@ -394,7 +423,9 @@ void TaskWorld::retry_now(const std::string& job) {
       [this, job](Fiber& fiber) {
         const auto store = fiber.store(random_.next());
         const auto retried = retry_failed(*store, job, to_us(wall_of(events_)));
-        const bool fine = retried.ok() || retried.error().code == Code::conflict ||
+        const bool gone =
+            find(job)->goes() && !retried.ok() && retried.error().code == Code::not_found;
+        const bool fine = retried.ok() || gone || retried.error().code == Code::conflict ||
                           retried.error().code == Code::corrupt;
         EXPECT_TRUE(fine || fiber.killed()) << retried.error().what;
         const bool died = fiber.killed() || !retried.ok();
@@ -428,6 +459,7 @@ void TaskWorld::read_replies(const std::string& queue) {
 void TaskWorld::poison() {
   const SimJob& job = jobs_[random_.below(jobs_.size())];
   const uint64_t number = random_.below(2);
+  if (job.goes()) return;
   const std::vector<std::string> keys{page_key(job.id, number)};
   const Row row = store_->table().get(kPages, keys).value()[0];
   model::Page page;
@@ -493,11 +525,11 @@ bool TaskWorld::all_ended() {
   for (const SimJob& job : jobs_) {
     const std::vector<std::string> keys{job.id};
     const Row row = store_->table().get(kEnds, keys).value()[0];
-    if (row.version == 0) return false;
+    if (row.version == 0 && !TaskLedger::is_gone(*store_, job)) return false;
     const Depth depth = store_->queue().depth(queue_of(route_of(job.spec))).value();
     if (depth.ready + depth.leased > 0) return false;
   }
-  return true;
+  return all_removed();
 }
 
 bool TaskWorld::all_idle() {

@@ -5,8 +5,9 @@
 // come twice or once more long after, answers with fewer rows than there are, stores that are full,
 // away or damaged for a while, slow links, wall clocks that differ and jump, workers that crash,
 // freeze, drain, are stopped or cannot start anything, tasks that fail or take their worker with
-// them, jobs that are submitted, cancelled and retried by clients that may die on the way.
-// Everything that happens is told to a ledger, which complains (gtest) about whatever must not be.
+// them, jobs that are submitted, cancelled, retried and removed by clients, and removed by
+// sweepers, that may die on the way. Everything that happens is told to a ledger, which complains
+// (gtest) about whatever must not be.
 //
 // In some worlds the store is memory and the world itself stands between it and the workers; in the
 // others it is a real hub with the durable engine on a disk that fails, behind a network.
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "retention/sweeper.h"
 #include "sim/client.h"
 #include "sim/events.h"
 #include "sim/fiber.h"
@@ -89,12 +91,15 @@ class TaskWorld {
   class HubWay;
 
   void choose_faults(uint64_t seed);
+  void choose_removals(uint64_t seed);
   void go_on(RunningFiber& fiber, Answer answer);
   void submit_all();
   void cancel(const std::string& job);
   void cancelled(const std::string& job);
   void retry(const std::string& job);
   void retry_now(const std::string& job);
+  void remove(const std::string& job);
+  void sweep(std::shared_ptr<Sweeper> sweeper);  // None: a new one.
   void read_replies(const std::string& queue);
   void poison();
   void trouble();
@@ -106,6 +111,7 @@ class TaskWorld {
   void pull(const Pull& request, Instant until, Way::Then then);
   bool can_look();  // At `store_`: not while the hub is down.
   bool all_ended();
+  bool all_removed();
   bool all_idle();
   std::string describe();
   std::string describe_rows(const SimJob& job);
@@ -130,6 +136,7 @@ class TaskWorld {
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::vector<std::unique_ptr<Client>> links_;  // Of workers and clients, dead ones too.
   std::vector<std::unique_ptr<RunningFiber>> fibers_;
+  uint64_t unsubmitted_ = 0;   // Jobs.
   uint64_t clients_left_ = 0;  // Submissions, cancellations and retries under way or to come.
   uint64_t hash_ = 0;
 };

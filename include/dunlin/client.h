@@ -67,6 +67,8 @@ struct JobOptions {
   uint32_t retries = 0;                  // Further tries after a failure of the task itself.
   std::chrono::milliseconds backoff{0};  // Before the first of them; doubles with each.
   uint32_t losses = 0;  // Workers that a task may take with it; 0: three, or kUnlimitedLosses.
+  // How long the job is kept after its end. 0: as the store's rule says; max(): for ever.
+  std::chrono::milliseconds keep{0};
   std::vector<std::string> requires_tags = {};
   uint32_t cpus = 0;  // Of a task; 0 means 1.
   uint64_t mem_bytes = 0;

@@ -27,9 +27,10 @@ Result<model::Job> find_job(Table& table, const std::string& text, WallTime now)
     return full(newest.front().job.id());
   }
   if (!is_name(text)) return no_job(text);
+  const auto exact = read_job(table, text);
+  if (exact.ok()) return exact.value().record;
+  if (exact.error().code != Code::not_found) return exact.error();
   const std::vector<Row> rows = TRY(table.scan(kJobs, text, "", 2));
-  const auto exact = TRY(get_row(table, kJobs, text));
-  if (exact.version != 0) return full(text);
   if (rows.size() == 1) return full(rows.front().key);
   const auto named = TRY(
       newest_jobs(table, now, 1, [&](const Listed& one) { return one.job.spec().name() == text; }));
@@ -38,6 +39,14 @@ Result<model::Job> find_job(Table& table, const std::string& text, WallTime now)
   return Error{Code::invalid, fmt::format("the ids of several jobs begin with {}, such as {} and "
                                           "{}: write more of it",
                                           text, rows[0].key, rows[1].key)};
+}
+
+Result<std::vector<model::Job>> find_jobs(Table& table, const std::vector<std::string>& texts,
+                                          WallTime now) {
+  std::vector<model::Job> jobs;
+  jobs.reserve(texts.size());
+  for (const std::string& text : texts) jobs.push_back(TRY(find_job(table, text, now)));
+  return jobs;
 }
 
 }  // namespace dunlin

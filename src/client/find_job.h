@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
@@ -13,5 +14,9 @@ namespace dunlin {
 // An id, the beginning of one, the --name of a job (the newest with it), or `last`. `not_found` if
 // there is none, `invalid` if several ids begin like this.
 Result<model::Job> find_job(Table& table, const std::string& text, WallTime now);
+
+// All of them, or an error.
+Result<std::vector<model::Job>> find_jobs(Table& table, const std::vector<std::string>& texts,
+                                          WallTime now);
 
 }  // namespace dunlin

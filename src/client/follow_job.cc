@@ -72,8 +72,11 @@ Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours
     if (has_ended(standing.state)) {
       while (replies && TRY(take_replies(env, job, Millis(0), follower, take))) {
       }
+      // If that fails, the sweeper does it when the job goes.
+      if (replies) (void)env.store.drop_queue(job.spec().reply()).ok();
       return standing;
     }
+    TRY(read_job(env.store.table(), job.id()));  // It may have been removed.
     if (!said && follower.taken() == 0 && env.clock.now() - begun > kPatience) {
       said = true;
       if (env.form == Form::plain) say_what_is_missing(env, job.id());

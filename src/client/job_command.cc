@@ -108,6 +108,9 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
   command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
   command.add_option("--losses", verb.losses,
                      "Workers that a task may take with it, or `unlimited` (default: 3)");
+  command.add_option("--keep", verb.keep,
+                     "How long the job is kept after its end: 12h, 30d, forever (default: as the "
+                     "store says)");
   command.add_option("--retry-on", verb.retry_on, "Exit codes worth a retry: 1,2,100-120");
   command.add_option("--cleanup", verb.cleanup, "Shell line, run after each attempt");
   command.add_option("--output-max", verb.output_max,
@@ -204,6 +207,20 @@ void add_steering_verbs(Adder& adder, JobOptions& options) {
                               "dunlin retry last --failed", options.retry);
   retry.add_option("JOB", options.retry.job, kJobHelp)->required();
   retry.add_flag("--failed", options.retry.failed, "Only what failed, which is what retry does");
+
+  RemoveVerb& verb = options.remove;
+  CLI::App& remove = adder.add("remove", "Remove ended jobs, with their outcomes and outputs",
+                               "dunlin remove last\n"
+                               "  dunlin remove --ended --before 30d --owner ann",
+                               verb);
+  remove.add_option("JOB", verb.jobs, kJobHelp);
+  remove.add_flag("--ended", verb.ended, "All that have ended");
+  remove.add_option("--before", verb.before, "Of these, those that ended so long ago: 12h, 30d");
+  remove.add_option("--owner", verb.owner, "Of these, only theirs");
+  remove.add_flag("--dry-run", verb.dry_run, "Say which, and remove nothing");
+
+  adder.add("history", "Count the jobs that were removed, by day and owner", "dunlin history",
+            options.history);
 }
 
 }  // namespace

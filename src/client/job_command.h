@@ -24,6 +24,8 @@ struct JobOptions {
   RetryVerb retry;
   ExplainVerb explain;
   PoolVerb pool;
+  RemoveVerb remove;
+  HistoryVerb history;
 };
 
 // Adds the subcommands; each leaves its exit code in `exit_code`. REQUIRES: all outlive the

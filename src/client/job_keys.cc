@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
+#include "model/submit.h"
 
 namespace dunlin {
 namespace {
@@ -176,6 +177,11 @@ Result<void> set_losses(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
+Result<void> set_keep(const toml::node& value, JobDraft& draft) {
+  draft.job.spec.set_keep_ms(TRY(parse_keep(value.value_exact<std::string>().value_or(""))));
+  return {};
+}
+
 Result<void> set_backoff(const toml::node& value, JobDraft& draft) {
   draft.job.spec.set_backoff_ms(TRY(duration_of(value)));
   return {};
@@ -275,7 +281,7 @@ Result<void> set_finish_by(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
-constexpr std::array<Key, 31> kJobKeys = {{
+constexpr std::array<Key, 32> kJobKeys = {{
     {"name", "a text of letters, digits, dots, dashes and underscores, at most 64", set_name},
     {"command", "a line for the shell, like \"gzip -9 {}\"", set_command},
     {"argv", "a list of words, the program first, like [\"gzip\", \"-9\", \"{}\"]", set_argv},
@@ -292,6 +298,7 @@ constexpr std::array<Key, 31> kJobKeys = {{
     {"retries", "a number of 0 to 1000000", set_retries},
     {"backoff", "a duration like \"10s\"", set_backoff},
     {"losses", "a number of 2 to 1000000, or \"unlimited\"", set_losses},
+    {"keep", "a duration like \"30d\", or \"forever\"", set_keep},
     {"retry_on", "a list of exit codes, each of 1 to 255", set_retry_on},
     {"cleanup", "a line for the shell", set_cleanup},
     {"requires", "a list of tags, each of 1 to 64 visible characters", set_requires},

@@ -11,13 +11,13 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "client/output.h"
-#include "store/store.h"
+#include "store/call_store.h"
 
 namespace dunlin {
 
 // Where a verb finds what it needs.
 struct VerbEnv {
-  Store& store;
+  CallStore& store;
   const Clock& clock;
   Form form = Form::plain;
   std::string at = {};  // The store's URL, for hints.
@@ -58,6 +58,14 @@ struct ExplainVerb {
   std::string job = {};
 };
 struct PoolVerb {};
+struct RemoveVerb {
+  std::vector<std::string> jobs = {};
+  bool ended = false;       // Instead of jobs: all that have ended,
+  std::string before = {};  // so long ago,
+  std::string owner = {};   // and are theirs.
+  bool dry_run = false;
+};
+struct HistoryVerb {};
 
 Result<int> run(const StatusVerb& verb, const VerbEnv& env);
 Result<int> run(const ListVerb& verb, const VerbEnv& env);
@@ -68,5 +76,7 @@ Result<int> run(const CancelVerb& verb, const VerbEnv& env);
 Result<int> run(const RetryVerb& verb, const VerbEnv& env);
 Result<int> run(const ExplainVerb& verb, const VerbEnv& env);
 Result<int> run(const PoolVerb& verb, const VerbEnv& env);
+Result<int> run(const RemoveVerb& verb, const VerbEnv& env);
+Result<int> run(const HistoryVerb& verb, const VerbEnv& env);
 
 }  // namespace dunlin

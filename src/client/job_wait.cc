@@ -11,6 +11,7 @@
 #include "model/json.h"
 #include "model/progress.h"
 #include "model/release.h"
+#include "model/rows.h"
 #include "model/steer.h"
 #include "model/submit.h"
 #include "net/socket.h"
@@ -23,17 +24,6 @@ using nlohmann::ordered_json;
 constexpr Millis kLookFirst = Millis(20);
 constexpr Millis kLookLast = Millis(500);
 constexpr Millis kReleaseEvery = Millis(5000);
-
-// All of them, before anything is done to one.
-Result<std::vector<model::Job>> find_jobs(const std::vector<std::string>& names,
-                                          const VerbEnv& env) {
-  std::vector<model::Job> jobs;
-  jobs.reserve(names.size());
-  for (const std::string& name : names) {
-    jobs.push_back(TRY(find_job(env.store.table(), name, env.clock.wall())));
-  }
-  return jobs;
-}
 
 Result<void> print_end(const std::string& id, const Standing& standing, Form form) {
   if (form == Form::json) {
@@ -55,7 +45,8 @@ Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
   std::optional<Millis> timeout;
   if (!verb.timeout.empty()) timeout = TRY(parse_duration(verb.timeout));
   std::vector<std::string> open;
-  for (const model::Job& job : TRY(find_jobs(verb.jobs, env))) open.push_back(job.id());
+  for (const model::Job& job : TRY(find_jobs(env.store.table(), verb.jobs, env.clock.wall())))
+    open.push_back(job.id());
   const Instant begun = env.clock.now();
   Instant released = begun - kReleaseEvery;
   Millis pause = kLookFirst;
@@ -71,6 +62,7 @@ Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
       all_well = all_well && (!ended || standings[i].state == JobState::done);
       if (ended) continue;
       still.push_back(open[i]);
+      if (release) TRY(read_job(env.store.table(), open[i]));  // It may have been removed.
       // Should whoever had to start it have died, or a reader's token not allow it, nothing is
       // lost.
       if (release && standings[i].state == JobState::waiting) {
@@ -91,7 +83,7 @@ Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
 }
 
 Result<int> run(const CancelVerb& verb, const VerbEnv& env) {
-  for (const model::Job& job : TRY(find_jobs(verb.jobs, env))) {
+  for (const model::Job& job : TRY(find_jobs(env.store.table(), verb.jobs, env.clock.wall()))) {
     const auto before = TRY(cancel_job(env.store, job.id(), to_us(env.clock.wall())));
     if (env.form == Form::json) {
       TRY(print(json_line(cancelled_json(job.id(), before))));

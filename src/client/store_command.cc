@@ -119,6 +119,12 @@ void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
   adder.add(store, "info", "Show what is in the store", "dunlin store info", options.info);
   adder.add(store, "init", "Make the store's tables in a database, or migrate them",
             "dunlin store init --at postgres://me@db.example.org/lab", options.init);
+  CLI::App& keep =
+      adder.add(store, "keep", "Show how long jobs are kept after their end, or change it",
+                "dunlin store keep 30d --failed 90d", options.keep);
+  keep.add_option("TIME", options.keep.keep, "12h, 30d, forever");
+  keep.add_option("--failed", options.keep.failed,
+                  "Of those that failed, were cancelled or skipped");
   CLI::App& destroy =
       adder.add(store, "destroy", "Remove a store from a database, with all that is in it",
                 "dunlin store destroy --at postgres://me@db.example.org/lab", options.destroy);

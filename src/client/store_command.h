@@ -26,6 +26,7 @@ struct StoreOptions {
   BlobListVerb blob_list;
   InfoVerb info;
   InitVerb init;
+  KeepVerb keep;
   DestroyVerb destroy;
   CheckVerb check;
 };

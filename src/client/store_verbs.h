@@ -100,6 +100,10 @@ struct BlobListVerb {
 
 struct InfoVerb {};
 struct InitVerb {};
+struct KeepVerb {
+  std::string keep = {};    // Empty: as it is.
+  std::string failed = {};  // As well.
+};
 struct DestroyVerb {
   bool yes = false;
 };
@@ -122,6 +126,7 @@ Result<int> run(const BlobEraseVerb& verb, const StoreTarget& target);
 Result<int> run(const BlobListVerb& verb, const StoreTarget& target);
 Result<int> run(const InfoVerb& verb, const StoreTarget& target);
 Result<int> run(const InitVerb& verb, const StoreTarget& target);
+Result<int> run(const KeepVerb& verb, const StoreTarget& target);
 Result<int> run(const DestroyVerb& verb, const StoreTarget& target);
 Result<int> run(const CheckVerb& verb, const StoreTarget& target);
 

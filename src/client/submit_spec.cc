@@ -109,6 +109,7 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
   spec.set_timeout_ms(TRY(milliseconds(verb.timeout)));
   spec.set_retries(verb.retries.value_or(0));
   if (!verb.losses.empty()) spec.set_losses(TRY(parse_losses(verb.losses)));
+  if (!verb.keep.empty()) spec.set_keep_ms(TRY(parse_keep(verb.keep)));
   spec.set_backoff_ms(TRY(milliseconds(verb.backoff)));
   if (!verb.retry_on.empty()) {
     for (const uint32_t code : TRY(parse_codes(verb.retry_on))) spec.add_retry_on(code);

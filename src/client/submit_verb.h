@@ -44,6 +44,7 @@ struct SubmitVerb {
   std::string timeout = {};
   std::optional<uint32_t> retries = {};
   std::string losses = {};
+  std::string keep = {};
   std::string backoff = {};
   std::string retry_on = {};  // 1,2,100-120
   std::string cleanup = {};

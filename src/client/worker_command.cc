@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 
 #include "backends/open.h"
 #include "base/env_posix.h"
@@ -15,6 +16,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "client/target_options.h"
+#include "retention/sweep_thread.h"
 #include "tascaas/tenants.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
@@ -140,6 +142,12 @@ Result<int> run(const WorkerVerb& verb) {
   options.worker.pace = doors.pace;
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
+  // A hub clears old jobs away itself.
+  std::optional<SweepThread> sweeper;
+  if (!at.starts_with("dunlin://") && !at.starts_with("dunlin+tls://")) {
+    sweeper.emplace(doors.connect, SweeperOptions{.removal = {.commit_rows = doors.commit_rows}},
+                    posix_clock());
+  }
   const uint32_t slots = options.worker.slots;
   const Millis hold = options.worker.hold;
   const std::string most =

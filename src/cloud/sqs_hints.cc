@@ -206,4 +206,14 @@ Result<void> SqsHints::settle(std::string_view queue, std::span<const std::strin
   return {};
 }
 
+Result<void> SqsHints::drop(std::string_view queue) {
+  const std::string name = link_.address().queue_name(queue);
+  const std::string url = TRY(url_of(name, false));
+  if (url.empty()) return {};
+  urls_.erase(name);
+  const Reply reply = TRY(link_.call(Service::sqs, "DeleteQueue", {{"QueueUrl", url}}));
+  if (reply.ok() || is_gone(reply)) return {};
+  return refused(reply, fmt::format("the SQS queue {} cannot be removed", name));
+}
+
 }  // namespace dunlin::cloud

@@ -41,6 +41,7 @@ class SqsHints final : public Hints {
   Result<void> send(std::string_view queue, std::span<const std::string> hints) override;
   Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis wait) override;
   Result<void> settle(std::string_view queue, std::span<const std::string> receipts) override;
+  Result<void> drop(std::string_view queue) override;
   void stop() override { link_.stop(); }
 
  private:

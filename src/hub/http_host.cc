@@ -12,14 +12,14 @@ constexpr Millis kAnswerMax = std::chrono::seconds(10);
 
 }  // namespace
 
-HttpHost::HttpHost(const Clock& clock, const rest::ServiceOptions& options)
-    : clock_(clock), options_(options), families_(rest::all_families()) {}
+HttpHost::HttpHost(const Clock& clock, std::string own_url, const rest::ServiceOptions& options)
+    : clock_(clock),
+      own_url_(std::move(own_url)),
+      options_(options),
+      families_(rest::all_families()) {}
 
-Result<std::vector<Address>> HttpHost::listen(Server& hub, const std::vector<Address>& addresses) {
+Result<std::vector<Address>> HttpHost::listen(const std::vector<Address>& addresses) {
   if (addresses.empty()) return std::vector<Address>();
-  const std::vector<Address> loopback = TRY(resolve("127.0.0.1:0"));
-  const Address own = TRY(hub.listen(loopback.front(), nullptr, true));
-  own_url_ = "dunlin://" + own.text();
   const auto open = [this](const std::string& token) {
     return open_store(own_url_, {.token = token, .deadline = kAnswerMax});
   };

@@ -1,5 +1,5 @@
-// The REST service inside a hub: its threads speak to the hub as any client does, through an
-// address of loopback that is theirs, each request with the rights of its own token.
+// The REST service inside a hub: its threads speak to the hub as any client does, each request with
+// the rights of its own token.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,11 @@ namespace dunlin {
 
 class HttpHost {
  public:
-  HttpHost(const Clock& clock, const rest::ServiceOptions& options);
+  // `own_url`: of the hub.
+  HttpHost(const Clock& clock, std::string own_url, const rest::ServiceOptions& options);
 
   // Where it was bound. Nothing is opened if there are no addresses.
-  Result<std::vector<Address>> listen(Server& hub, const std::vector<Address>& addresses);
+  Result<std::vector<Address>> listen(const std::vector<Address>& addresses);
 
   // Stops itself and then the hub when a signal asks for that. Does nothing if there are no
   // addresses. REQUIRES: the hub outlives it and runs; no other thread has begun.
@@ -26,10 +27,10 @@ class HttpHost {
 
  private:
   const Clock& clock_;
+  const std::string own_url_;
   const rest::ServiceOptions options_;
   const std::vector<rest::Family> families_;
   std::vector<Address> addresses_;
-  std::string own_url_;
   std::unique_ptr<rest::Stores> stores_;
   std::unique_ptr<rest::Service> service_;
 };

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "aws/door.h"
+#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
@@ -27,9 +28,13 @@
 #include "net/listen.h"
 #include "net/server.h"
 #include "net/tls.h"
+#include "retention/sweep_thread.h"
+#include "store/call_store.h"
 
 namespace dunlin {
 namespace {
+
+constexpr Millis kSweepAnswerMax = std::chrono::seconds(5);
 
 Result<std::vector<Address>> check_addresses(const ServeOptions& options,
                                              const std::vector<std::string>& texts) {
@@ -54,6 +59,34 @@ Result<void> make_folder(const std::string& folder) {
   return Error{denied ? Code::denied : Code::invalid,
                fmt::format("cannot make the folder {}: {}; choose another with --data", folder,
                            failed.message())};
+}
+
+// An address on which the parts of this process speak to the hub, without TLS.
+Result<std::string> listen_for_own(Server& server) {
+  const std::vector<Address> loopback = TRY(resolve("127.0.0.1:0"));
+  return "dunlin://" + TRY(server.listen(loopback.front(), nullptr, true)).text();
+}
+
+struct Said {
+  std::optional<uint64_t> ms;
+  std::optional<uint64_t> failed_ms;
+};
+
+Result<Said> check_keep(const ServeOptions& options) {
+  Said keep;
+  if (!options.keep.empty()) keep.ms = TRY(parse_rule(options.keep));
+  if (!options.keep_failed.empty()) keep.failed_ms = TRY(parse_rule(options.keep_failed));
+  return keep;
+}
+
+// What was not said stays as it was.
+Result<model::Retention> set_rule(Table& table, const Said& keep) {
+  TRY(write_rule(table, default_rule(), true));
+  model::Retention rule = TRY(read_rule(table));
+  if (keep.ms) rule.set_keep_ms(*keep.ms);
+  if (keep.failed_ms) rule.set_keep_failed_ms(*keep.failed_ms);
+  if (keep.ms || keep.failed_ms) TRY(write_rule(table, rule, false));
+  return rule;
 }
 
 // Scripts wait for these lines.
@@ -88,6 +121,7 @@ Result<void> run_hub(const ServeOptions& options) {
       .tls = tls ? &*tls : nullptr,
       .public_url = TRY(rest::check_public_url(options.public_url)),
       .upload_max = TRY(parse_size(options.max_upload))};
+  const Said keep = TRY(check_keep(options));
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
   if (const Result<std::string> token = read_admin_token(folder);
       !token.ok() && token.error().code != Code::not_found) {
@@ -100,13 +134,17 @@ Result<void> run_hub(const ServeOptions& options) {
   const std::vector<Address> bound = TRY(listen_on(server, addresses));
   const std::vector<Address> bound_doors = TRY(listen_on(server, doors, &door));
 
-  HttpHost http(clock, http_options);
-  const std::vector<Address> bound_https = TRY(http.listen(server, https));
+  const std::string own_url = TRY(listen_for_own(server));
+  HttpHost http(clock, own_url, http_options);
+  const std::vector<Address> bound_https = TRY(http.listen(https));
 
   umask(077);  // What a hub keeps is its user's own.
   TRY(make_folder(folder));
   const std::unique_ptr<Core> core =
       TRY(open_core({.folder = folder, .ephemeral = options.ephemeral}, clock.now()));
+  const auto rule = set_rule(core_store(*core, clock, random_seed())->table(), keep);
+  // A hub whose disk is full must start all the same: jobs can be removed then.
+  if (!rule.ok() && rule.error().code != Code::full) return rule.error();
   const std::string token = TRY(read_or_make_admin_token(folder));
   Sessions sessions(server, *core, clock, token);
   if (!doors.empty()) {
@@ -116,7 +154,18 @@ Result<void> run_hub(const ServeOptions& options) {
   if (https.empty()) server.stop_on({SIGTERM, SIGINT});
   http.start(server, token);
 
+  const SweepThread sweeper(
+      [&own_url, &token] {
+        return open_store(own_url, {.token = token, .deadline = kSweepAnswerMax});
+      },
+      {.sole = true}, clock);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
+  if (rule.ok()) {
+    log::info("jobs are kept for {} after their end, failed ones for {}",
+              rule_text(rule.value().keep_ms()), rule_text(rule.value().keep_failed_ms()));
+  } else {
+    log::warning("cannot write how long jobs are kept: {}", rule.error().what);
+  }
   notify_manager("READY=1");
   server.run(sessions);
   log::info("stopped syncs={}", posix_syncs());
@@ -152,6 +201,15 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   command->add_option("--max-upload", options.max_upload, "Largest file the REST service takes")
       ->envname("DUNLIN_MAX_UPLOAD")
       ->capture_default_str();
+  command
+      ->add_option("--keep", options.keep,
+                   "How long jobs are kept after their end: 12h, 30d, forever (default: as it is "
+                   "in the store, 30d in a new one)")
+      ->envname("DUNLIN_KEEP");
+  command
+      ->add_option("--keep-failed", options.keep_failed,
+                   "The same for those that failed, were cancelled or skipped (90d)")
+      ->envname("DUNLIN_KEEP_FAILED");
   command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
       ->envname("DUNLIN_EPHEMERAL");
   command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")

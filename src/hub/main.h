@@ -16,6 +16,8 @@ struct ServeOptions {
   std::vector<std::string> http;  // Addresses of the REST service; empty: there is none.
   std::string public_url;         // Of that service: see rest::Setting.
   std::string max_upload = "1G";
+  std::string keep;         // How long jobs are kept after their end; empty: as the store says.
+  std::string keep_failed;  // If a task failed, or they were cancelled or skipped.
   bool ephemeral = false;
   std::string tls_cert;
   std::string tls_key;

@@ -46,6 +46,10 @@ class Hints {
   // this object is gone.
   virtual Result<void> settle(std::string_view queue, std::span<const std::string> receipts) = 0;
 
+  // Removes the queue, with the hints that are in it, where queues stay until somebody does. One
+  // that is gone is fine.
+  virtual Result<void> drop(std::string_view /*queue*/) { return {}; }
+
   // From any thread: a receive() that waits returns soon, and all later ones do not wait.
   virtual void stop() = 0;
 };

@@ -98,6 +98,8 @@ Blobs& MixedStore::blobs() {
   return (parts_.blob_store != nullptr ? *parts_.blob_store : *parts_.table).blobs();
 }
 
+Result<void> MixedStore::drop_queue(std::string_view queue) { return parts_.hints->drop(queue); }
+
 void MixedStore::stop() {
   stopped_ = true;
   parts_.hints->stop();

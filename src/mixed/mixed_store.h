@@ -86,6 +86,7 @@ class MixedStore final : public CallStore {
   ~MixedStore() override;
 
   Blobs& blobs() override;
+  Result<void> drop_queue(std::string_view queue) override;
   void stop() override;
 
  protected:

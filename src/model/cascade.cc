@@ -104,6 +104,7 @@ Result<void> Cascade::take_row(const Row* row) {
   } else if (step_ == Step::job) {
     job_ = TRY(parse_row<model::Job>(kJobs, *row));
     step_ = Step::waits;
+    if (job_.record.gone_us() != 0) settle();
   } else {
     ends_.clear();
     step_ = Step::ends;

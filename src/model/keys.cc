@@ -26,6 +26,10 @@ std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
   return fmt::format("jobs/{}/{:09}/{}/{}", job, task, attempt, which);
 }
 
+std::string expiry_key(int64_t at_us, std::string_view job) {
+  return fmt::format("{:011}/{}", std::max<int64_t>(0, at_us) / kExpiryStepUs, job);
+}
+
 std::string range_id(const model::Range& range) {
   return fmt::format("{}.{}-{}.{}.{}{}", range.job(), range.first(), range.last(), range.attempt(),
                      range.round(), range.alone() ? "a" : "");
@@ -45,6 +49,10 @@ model::Route route_of(const model::Spec& spec) {
   route.set_priority(spec.priority());
   route.set_owner(spec.owner());
   return route;
+}
+
+Put put_route(const model::Job& job) {
+  return {std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), kAnyVersion};
 }
 
 void embed_spec(model::Range& range, const model::Spec& spec) {

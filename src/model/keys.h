@@ -14,6 +14,9 @@
 //   routes  QUEUE                    Route
 //   workers WORKER                   WorkerInfo
 //   ledgers JOB                      Ledger: who has which iterations (model/ledgers.h)
+//   expiry  TIME/JOB                 empty: when the sweeper looks at the job (retention/)
+//   history DAY/OWNER                History: of jobs that were removed
+//   retention rule, sweep            Retention, Sweep
 #pragma once
 
 #include <cstdint>
@@ -21,6 +24,7 @@
 #include <string_view>
 
 #include "model/records.pb.h"
+#include "store/store.h"
 
 namespace dunlin {
 
@@ -37,6 +41,8 @@ inline constexpr uint32_t kLossesDefault = 3;            // Workers that a task 
 inline constexpr uint32_t kLossesLeast = 2;  // The first may be that of another task of its range.
 inline constexpr uint32_t kLossesMost = 1'000'000;
 inline constexpr uint32_t kLossesUnlimited = UINT32_MAX;
+inline constexpr uint64_t kKeepMost = uint64_t{100} * 366 * 24 * 3600 * 1000;  // Milliseconds.
+inline constexpr uint64_t kKeepForever = UINT64_MAX;  // Of a job; a rule says 0.
 inline constexpr uint32_t kPriorityDefault = 5;
 inline constexpr uint32_t kPriorityMax = 9;
 
@@ -50,6 +56,9 @@ inline constexpr std::string_view kNodes = "nodes";
 inline constexpr std::string_view kOutputs = "outputs";
 inline constexpr std::string_view kRoutes = "routes";
 inline constexpr std::string_view kWorkers = "workers";
+inline constexpr std::string_view kExpiry = "expiry";
+inline constexpr std::string_view kHistory = "history";
+inline constexpr std::string_view kRetention = "retention";
 
 inline uint32_t losses_max(const model::Spec& spec) {
   return spec.losses() == 0 ? kLossesDefault : spec.losses();
@@ -65,6 +74,9 @@ uint64_t page_size(uint64_t page, uint64_t tasks);
 std::string page_key(std::string_view job, uint64_t page);
 std::string output_key(std::string_view job, uint64_t task, uint32_t attempt,
                        std::string_view which);
+// The sweeper looks at the job when this step of ten seconds is over.
+inline constexpr int64_t kExpiryStepUs = 10'000'000;
+std::string expiry_key(int64_t at_us, std::string_view job);
 std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
                       std::string_view which);
 
@@ -75,6 +87,9 @@ std::string range_id(const model::Range& range);
 // The queue for jobs with these requirements, priority and owner: the same three, the same queue.
 std::string queue_of(const model::Route& route);
 model::Route route_of(const model::Spec& spec);
+
+// The route itself, so that workers find what is pushed there.
+Put put_route(const model::Job& job);
 
 // Puts the spec into the range if it is small, so that nobody needs to read it from the table.
 void embed_spec(model::Range& range, const model::Spec& spec);

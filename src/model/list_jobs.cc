@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 
 #include "model/keys.h"
 #include "model/rows.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t kRowsPerScan = 64;
 
-// Of at most `max` rows; none is the end.
+// Of at most `max` rows; none is the end. Some may be removed already.
 Result<std::vector<Listed>> read_some(Table& table, const std::string& after, size_t max) {
   const std::vector<Row> rows = TRY(table.scan(kJobs, "", after, std::min(max, kRowsPerScan)));
   std::vector<std::string> ids;
@@ -38,7 +39,7 @@ Result<std::deque<Listed>> read_window(Table& table, std::string after, const st
     after = some.back().job.id();
     for (Listed& one : some) {
       if (!until.empty() && one.job.id() >= until) return found;
-      if (!wanted(one)) continue;
+      if (one.job.gone_us() != 0 || !wanted(one)) continue;
       found.push_back(std::move(one));
       if (found.size() > max) found.pop_front();
     }
@@ -77,7 +78,8 @@ Result<std::vector<Listed>> jobs_after(Table& table, std::string after, size_t m
     std::vector<Listed> some = TRY(read_some(table, after, max - found.size()));
     if (some.empty()) break;
     after = some.back().job.id();
-    for (Listed& one : some) found.push_back(std::move(one));
+    std::ranges::copy_if(std::move(some), std::back_inserter(found),
+                         [](const Listed& one) { return one.job.gone_us() == 0; });
   }
   return found;
 }

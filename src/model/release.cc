@@ -57,7 +57,8 @@ Result<Decision> decide_release(const model::Spec& spec, std::span<const Row> en
 }
 
 std::vector<Write> go_writes(const Stored<model::Job>& job, int64_t now_us) {
-  std::vector<Write> writes = {same_again(job),
+  // Its route may have been removed while it waited.
+  std::vector<Write> writes = {same_again(job), put_route(job.record),
                                Push{job.record.queue(), first_messages(job.record, now_us)}};
   for (Write& write : forget_writes(job.record)) writes.push_back(std::move(write));
   return writes;

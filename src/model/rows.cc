@@ -29,7 +29,7 @@ Result<std::vector<Row>> get_rows(Table& table, std::string_view name,
 
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id) {
   auto stored = TRY(read_record<model::Job>(table, kJobs, id));
-  if (stored.version != 0) return stored;
+  if (stored.version != 0 && stored.record.gone_us() == 0) return stored;
   return Error{Code::not_found,
                fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
 }

@@ -150,6 +150,7 @@ Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, 
     if (opens) {
       writes.insert(writes.begin(),
                     Put{std::string(kJobs), id, next.record.SerializeAsString(), job.version});
+      writes.emplace_back(put_route(next.record));
     }
     if (first && !opens) return retried_by_others(id);  // We had found it ended.
     const auto committed = store.commit(writes);
@@ -198,6 +199,7 @@ Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job,
     // One that waits has no message yet. With this one a worker finds the end and looks after those
     // that come after it, should we die on the next line.
     if (standing.state == JobState::waiting) {
+      writes.emplace_back(put_route(record));
       writes.emplace_back(Push{record.queue(), first_messages(record, 0)});
     }
     const auto put = store.commit(writes);

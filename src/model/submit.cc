@@ -83,14 +83,15 @@ Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& j
 Result<std::optional<std::string>> find_existing(Store& store, const model::Job& job,
                                                  const SubmitOptions& options, const Row& key) {
   const std::string id = key.version != 0 ? key.value : job.id();
-  const Result<Stored<model::Job>> stored = read_job(store.table(), id);
-  if (!stored.ok() && stored.error().code == Code::not_found) return std::optional<std::string>();
-  if (!stored.ok()) return stored.error();
+  const auto stored = TRY(read_record<model::Job>(store.table(), kJobs, id));
+  const bool gone = stored.record.gone_us() != 0;
+  if (gone && id == job.id()) return std::optional(id);  // It has ended, and was removed since.
+  if (gone || stored.version == 0) return std::optional<std::string>();
   // Two may make the same id by chance. (What is ours may be there if its answer was lost, and the
   // row changed before the commit was repeated.)
   const bool taken =
-      options.fresh && id == job.id() && stored.value().record.spec().reply() != job.spec().reply();
-  if (!taken && TRY(is_same(store, stored.value().record, job, options))) return std::optional(id);
+      options.fresh && id == job.id() && stored.record.spec().reply() != job.spec().reply();
+  if (!taken && TRY(is_same(store, stored.record, job, options))) return std::optional(id);
   if (id == job.id()) {
     return Error{Code::conflict,
                  fmt::format("the id {} belongs to another job: submit again with a new one", id)};
@@ -140,15 +141,27 @@ Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Ro
   return writes;
 }
 
-// The one commit. `route_there`: somebody else has put it. `key`: its row as it is, which may name
-// a job that is gone; none if the job has no key.
-Result<std::vector<Write>> submission(const model::Job& job, const Row& key, bool route_there,
+// Where the route is, and that it is used. None if that is so already.
+Result<std::optional<Put>> open_route(Table& table, const model::Job& job) {
+  const Row row = TRY(get_row(table, kRoutes, job.queue()));
+  Put put = put_route(job);
+  put.version = row.version;
+  // A damaged row is put again; in one that nobody uses, it says since when.
+  return row.version == 0 || row.value != put.value ? std::optional(put) : std::nullopt;
+}
+
+// The one commit. `route`: if it must be put. `key`: its row as it is, which may name a job that is
+// gone; none if the job has no key.
+Result<std::vector<Write>> submission(const model::Job& job, const Row& key,
+                                      const std::optional<Put>& route,
                                       const std::vector<Row>& ends) {
   std::vector<Write> writes = TRY(beginning(job, ends));
   writes.emplace_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
-  if (!route_there) {
-    writes.emplace_back(
-        Put{std::string(kRoutes), job.queue(), route_of(job.spec()).SerializeAsString(), 0});
+  if (route) writes.emplace_back(*route);
+  if (job.spec().keep_ms() != 0 && job.spec().keep_ms() != kKeepForever) {
+    const int64_t due_us =
+        job.spec().created_us() + static_cast<int64_t>(job.spec().keep_ms()) * 1000;
+    writes.emplace_back(Put{std::string(kExpiry), expiry_key(due_us, job.id()), "", kAnyVersion});
   }
   if (!key.key.empty()) {
     writes.emplace_back(Put{std::string(kKeys), key.key, job.id(), key.version});
@@ -255,6 +268,7 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
   model::Job job;
   job.set_id(options.id);
   job.set_queue(queue_of(route_of(spec)));
+  job.set_key(options.key);
   *job.mutable_spec() = std::move(spec);
 
   bool blobs_there = false;
@@ -268,9 +282,9 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
     const std::vector<Row> ends = TRY(ends_before(store, job.spec()));
     if (!blobs_there) TRY(put_blobs(store.blobs(), options.blobs));
     blobs_there = true;
-    const bool route_there =
-        options.route_known || TRY(get_row(store.table(), kRoutes, job.queue())).version != 0;
-    const auto committed = store.commit(TRY(submission(job, key, route_there, ends)));
+    const std::optional<Put> route =
+        options.route_known ? std::nullopt : TRY(open_route(store.table(), job));
+    const auto committed = store.commit(TRY(submission(job, key, route, ends)));
     if (!committed.ok() && committed.error().code == Code::conflict) continue;
     if (!committed.ok()) return committed.error();
     return Submitted{job.id(), false};

@@ -17,6 +17,8 @@ namespace dunlin {
 
 inline constexpr int kAfterMax = 1000;  // Jobs that one job may come after.
 inline constexpr uint32_t kRetriesMax = 1000;
+// The sweeper removes a route a day after it saw nothing in it (retention/sweeper.h).
+inline constexpr Millis kRouteKnown = std::chrono::hours(1);
 
 // 13 characters that sort by time, to the millisecond, then by chance.
 std::string make_job_id(Random& random, WallTime now);
@@ -37,6 +39,8 @@ std::string input_blob_name(std::string_view job, std::string_view which);
 
 // `invalid` names the part of the spec that cannot be.
 Result<void> validate_spec(const model::Spec& spec);
+// How long a job is kept after its end: "12h", "30d", "forever".
+Result<uint64_t> parse_keep(std::string_view text);
 // How many workers a task may take with it: a number, or "unlimited".
 Result<uint32_t> parse_losses(std::string_view text);
 // A requirement: letters, digits and ._-=:+@/ , 1 to 64 of them.
@@ -49,8 +53,8 @@ struct SubmitOptions {
 
   // For who submits much, to save the lookups before the commit. `fresh`: the id was just made, so
   // the commit will find out whether it is taken: a job under it with another reply queue is not
-  // ours, and a `conflict`. `route_known`: the queue of such a job is among the routes, where it
-  // stays.
+  // ours, and a `conflict`. `route_known`: less than kRouteKnown ago the queue of such a job was
+  // among the routes.
   bool fresh = false;
   bool route_known = false;
 };

@@ -117,6 +117,15 @@ bool is_tag(std::string_view text) {
   return !text.empty() && text.size() <= kNameMax && std::ranges::all_of(text, fits);
 }
 
+Result<uint64_t> parse_keep(std::string_view text) {
+  if (text == "forever") return kKeepForever;
+  const Result<Millis> time = parse_duration(text);
+  const auto keep_ms = static_cast<uint64_t>(time.ok() ? time.value().count() : 0);
+  if (keep_ms > 0 && keep_ms <= kKeepMost) return keep_ms;
+  return invalid(
+      fmt::format("{} is not how long a job is kept: write 12h, 30d or forever", quote(text)));
+}
+
 Result<uint32_t> parse_losses(std::string_view text) {
   if (text == "unlimited") return kLossesUnlimited;
   const Result<uint64_t> number = parse_number("the losses", text);
@@ -152,6 +161,10 @@ Result<void> validate_spec(const model::Spec& spec) {
         fmt::format("losses of {} are not possible: {} to {}, or unlimited; for tasks "
                     "that must not start twice there is --at-most-once",
                     spec.losses(), kLossesLeast, kLossesMost));
+  }
+  if (spec.keep_ms() > kKeepMost && spec.keep_ms() != kKeepForever) {
+    return invalid(fmt::format("the job cannot be kept for {} ms: at most {}, or forever",
+                               spec.keep_ms(), kKeepMost));
   }
   if (spec.after_size() > kAfterMax) {
     return invalid(fmt::format("the job comes after {} jobs, at most {} are possible",

@@ -188,6 +188,10 @@ Result<void> set_losses(const json& value, JobParts& parts) {
                                   : TRY(count_of(value, kLossesLeast, kLossesMost)));
   return {};
 }
+Result<void> set_keep(const json& value, JobParts& parts) {
+  parts.spec.set_keep_ms(TRY(parse_keep(value.is_string() ? value.get<std::string>() : "")));
+  return {};
+}
 Result<void> set_backoff(const json& value, JobParts& parts) {
   parts.spec.set_backoff_ms(TRY(duration_of(value)));
   return {};
@@ -314,6 +318,11 @@ constexpr JobField kJobFields[] = {
      R"({"oneOf":[{"type":"integer","minimum":2,"maximum":1000000},
                   {"type":"string","enum":["unlimited"]}],"examples":[100,"unlimited"]})",
      set_losses},
+    {"keep",
+     "a duration like \"30d\", or \"forever\": how long the job is kept after its end; as the "
+     "store's rule says if it is not said",
+     R"({"type":"string","pattern":"^([0-9]+(ms|s|m|h|d)|forever)$","examples":["30d"]})",
+     set_keep},
     {"backoff", "a duration like \"10s\", before the first of them; doubles with each",
      kDurationSchema, set_backoff},
     {"retry_on", "a list of exit codes of 1 to 255 that are worth a retry; all if it is not said",

@@ -55,7 +55,7 @@ Result<JobHandle> submit_job(const std::shared_ptr<Link>& link, const JobOptions
     const auto submitted =
         link->call([&](Store& store) { return dunlin::submit(store, spec, how); });
     if (submitted.ok() && submitted.value().id == id) {
-      link->learn_route(queue);
+      if (!how.route_known) link->learn_route(queue);
       return JobHandle(std::make_unique<JobHandle::Impl>(link, std::move(job), false));
     }
     link->forget(*job);

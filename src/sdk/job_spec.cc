@@ -58,6 +58,8 @@ Result<model::Spec> spec_of(const JobOptions& job) {
   spec.set_retries(job.retries);
   spec.set_losses(job.losses);
   spec.set_backoff_ms(TRY(positive("backoff", job.backoff)));
+  const bool forever = job.keep == std::chrono::milliseconds::max();
+  spec.set_keep_ms(forever ? kKeepForever : TRY(positive("keep", job.keep)));
   for (const std::string& other : job.after) spec.add_after(other);
   return spec;
 }

@@ -63,12 +63,13 @@ std::string Link::make_id() {
 
 bool Link::knows_route(const std::string& queue) {
   const std::lock_guard lock(mutex_);
-  return routes_.contains(queue);
+  const auto known = routes_.find(queue);
+  return known != routes_.end() && posix_clock().now() - known->second < kRouteKnown;
 }
 
 void Link::learn_route(const std::string& queue) {
   const std::lock_guard lock(mutex_);
-  routes_.insert(queue);
+  routes_[queue] = posix_clock().now();
 }
 
 std::shared_ptr<Followed> Link::follow(const std::string& job, uint64_t tasks, bool ours) {

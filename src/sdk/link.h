@@ -95,6 +95,7 @@ class Link {
                   std::vector<std::shared_ptr<Followed>>& touched);
   void finish_replies();
   void look();
+  void look_for_removed(const std::vector<std::shared_ptr<Followed>>& quiet);
   void look_at(Followed& job, const Standing& standing);
   void hand_over(Followed& job);
   Result<std::vector<TaskResult>> fetch(const Followed& job);
@@ -123,8 +124,9 @@ class Link {
   Random random_;
   std::multimap<std::string, std::shared_ptr<Followed>> jobs_;  // By id; one may be found often.
   std::set<std::string> ids_;                                   // Made in this millisecond.
-  std::set<std::string> routes_;                                // That are known to be there.
-  std::optional<Error> trouble_;                                // No results will come any more.
+  std::map<std::string, Instant> routes_;                       // That were there then.
+  uint64_t looks_ = 0;
+  std::optional<Error> trouble_;  // No results will come any more.
   bool look_now_ = false;
   bool closing_ = false;
 

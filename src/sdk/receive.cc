@@ -17,6 +17,7 @@ constexpr size_t kRepliesPerFinish = 1000;
 constexpr Millis kPullWait = Millis(10'000);
 constexpr Millis kHold = Millis(10'000);
 constexpr Millis kLookEvery = Millis(1000);
+constexpr uint64_t kLooksPerCheck = 30;
 constexpr Millis kFarewell = Millis(500);
 
 bool is_final(dunlin::Code code) {
@@ -120,6 +121,22 @@ void Link::look() {
   const auto standings = call([&](Store& store) { return read_standings(store.table(), ids); });
   if (!standings.ok()) return;  // Again in a second.
   for (size_t i = 0; i < quiet.size(); ++i) look_at(*quiet[i], standings.value()[i]);
+  if (++looks_ % kLooksPerCheck == 0) look_for_removed(quiet);
+}
+
+// Jobs that were removed before we saw their end.
+void Link::look_for_removed(const std::vector<std::shared_ptr<Followed>>& quiet) {
+  for (const auto& job : quiet) {
+    if (job->ended) continue;
+    const auto there = call([&](Store& store) { return read_job(store.table(), job->id); });
+    if (there.ok() || there.error().code != dunlin::Code::not_found) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      job->trouble = public_error(there.error());
+    }
+    job->ended = true;
+    hand_over(*job);
+  }
 }
 
 // Its end was read first: what is there after it is all there will be.

@@ -50,6 +50,17 @@ done
 same "$("$DUNLIN" store info --json | jq -c '.made[] | select(.service == "dynamodb")')" \
   '{"service":"dynamodb","name":"lab-rows"}'
 
+# Whoever has waited leaves no queue behind. What is removed is gone, and nothing else.
+runs removed
+start_worker w1 --slots 1
+says "$("$DUNLIN" submit --wait --name waited -- echo waited)" waited
+stop_worker
+! "$DUNLIN" store info | grep reply || fail "a queue is left"
+says "$("$DUNLIN" remove removed)" "removed job"
+expect 5 "$DUNLIN" results removed
+same "$("$DUNLIN" store blob list --quiet | wc -l)" 1
+same "$("$DUNLIN" store scan pages --json | jq -r .key | cut -d / -f 1 | sort -u | wc -l)" 2
+
 # The same where SQS is another program, and a careless one.
 start_standin fauxqs
 python3 "$here/../engines/careless.py" "${standin##*:}" 7 >careless.out 2>careless.log &

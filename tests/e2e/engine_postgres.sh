@@ -89,3 +89,13 @@ submit -- 'echo after'
 ends_as done "$job"
 same "$(of "$job" 0 stdout)" "after"
 stop_worker
+
+# Jobs go by the rule of the store. Here a worker sees to it.
+says "$("$DUNLIN" store keep 2s)" "2s"
+start_worker w2 --slots 1
+submit --array 0-599 -- 'echo {#}'
+ends_as done "$job"
+gone() { ! "$DUNLIN" status "$job"; }
+within 60 gone
+same "$("$DUNLIN" store scan pages --quiet)" ""
+stop_worker

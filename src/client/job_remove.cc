@@ -1,0 +1,184 @@
+// Removing jobs that have ended, and counting those that were.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/exit.h"
+#include "base/text.h"
+#include "client/find_job.h"
+#include "client/job_verbs.h"
+#include "model/json.h"
+#include "model/keys.h"
+#include "model/submit.h"
+#include "retention/remove.h"
+
+namespace dunlin {
+namespace {
+
+constexpr size_t kCommitRows = 100;  // What every store takes in one commit.
+constexpr size_t kScan = 200;        // Jobs at once.
+
+Error refused(const std::string& job, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::open:
+      return {Code::conflict,
+              fmt::format("job {} has not ended: `dunlin wait {}` or `dunlin cancel {}` first", job,
+                          job, job)};
+    case Verdict::awaited:
+      return {Code::conflict,
+              fmt::format("another job is to be started after job {}: try again in a while", job)};
+    case Verdict::busy:
+      return {Code::conflict,
+              fmt::format("job {} changed each time that we looked: try again", job)};
+    default:
+      return {Code::not_found,
+              fmt::format("there is no job {}: `dunlin list` shows those there are", job)};
+  }
+}
+
+Result<void> say_removed(const std::string& job, const VerbEnv& env, bool dry_run) {
+  if (env.form == Form::quiet) return {};
+  if (env.form == Form::plain) {
+    return print(fmt::format("{} job {}\n", dry_run ? "would remove" : "removed", job));
+  }
+  nlohmann::ordered_json object = json_object();
+  object["job"] = job;
+  object["removed"] = !dry_run;
+  return print(json_line(object));
+}
+
+Result<int> remove_named(const RemoveVerb& verb, const VerbEnv& env) {
+  Remover remover(env.store, {.commit_rows = kCommitRows});
+  std::vector<std::string> ids;
+  for (const model::Job& job : TRY(find_jobs(env.store.table(), verb.jobs, env.clock.wall()))) {
+    if (std::ranges::find(ids, job.id()) == ids.end()) ids.push_back(job.id());
+  }
+  std::vector<Candidate> jobs = TRY(remover.read(ids));
+  for (const Candidate& one : jobs) {
+    if (one.end.version == 0) return refused(one.job.record.id(), Verdict::open);
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Verdict verdict =
+        verb.dry_run ? Verdict::removed
+                     : TRY(remover.remove(std::span(jobs).subspan(i, 1), env.clock.wall())).front();
+    if (verdict != Verdict::removed) return refused(ids[i], verdict);
+    TRY(say_removed(ids[i], env, verb.dry_run));
+  }
+  return kExitDone;
+}
+
+bool is_wanted(const Candidate& one, const RemoveVerb& verb, int64_t until_us) {
+  return one.job.version != 0 && one.job.record.gone_us() == 0 && one.end.version != 0 &&
+         one.end.record.ended_us() <= until_us &&
+         (verb.owner.empty() || one.job.record.spec().owner() == verb.owner);
+}
+
+Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
+  const Millis age = verb.before.empty() ? Millis(0) : TRY(parse_duration(verb.before));
+  const WallTime until = env.clock.wall() - age;
+  Remover remover(env.store, {.commit_rows = kCommitRows});
+  const std::string last = job_id_prefix(until + Millis(1));
+  std::string after;
+  uint64_t removed = 0;
+  uint64_t left = 0;
+  while (true) {
+    std::vector<Row> rows = TRY(env.store.table().scan(kJobs, "", after, kScan));
+    if (!verb.before.empty()) {
+      std::erase_if(rows, [&](const Row& row) { return row.key >= last; });
+    }
+    if (rows.empty()) break;
+    after = rows.back().key;
+    std::vector<std::string> ids;
+    for (const Row& row : rows) ids.push_back(row.key);
+    std::vector<Candidate> jobs = TRY(remover.read(ids));
+    std::erase_if(jobs, [&](const Candidate& one) { return !is_wanted(one, verb, to_us(until)); });
+    if (verb.dry_run) {
+      for (const Candidate& one : jobs) TRY(say_removed(one.job.record.id(), env, true));
+      continue;
+    }
+    for (const Verdict verdict : TRY(remover.remove(jobs, env.clock.wall()))) {
+      ++(verdict == Verdict::removed ? removed : left);
+    }
+  }
+  if (verb.dry_run) return kExitDone;
+  if (env.form == Form::json) {
+    nlohmann::ordered_json object = json_object();
+    object["removed"] = removed;
+    object["left"] = left;
+    TRY(print(json_line(object)));
+  } else {
+    TRY(print(env.form == Form::quiet ? fmt::format("{}\n", removed)
+                                      : fmt::format("removed {}\n", count_of(removed, "job"))));
+  }
+  if (left > 0 && env.form == Form::plain) {
+    complain(fmt::format("{} could not be removed, because others come after: try again later",
+                         count_of(left, "job")));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Result<int> run(const RemoveVerb& verb, const VerbEnv& env) {
+  const bool filtered = !verb.before.empty() || !verb.owner.empty();
+  if (verb.ended && !verb.jobs.empty()) {
+    return Error{Code::invalid, "--ended and the names of jobs are two things: give one"};
+  }
+  if (verb.ended) return remove_ended(verb, env);
+  if (filtered) {
+    return Error{Code::invalid, "--before and --owner go with --ended"};
+  }
+  if (verb.jobs.empty()) {
+    return Error{Code::invalid,
+                 "which jobs? Name them, or remove all that ended a while ago with `dunlin remove "
+                 "--ended --before 30d`"};
+  }
+  return remove_named(verb, env);
+}
+
+Result<int> run(const HistoryVerb& /*verb*/, const VerbEnv& env) {
+  Columns columns({{"DAY"},
+                   {"OWNER"},
+                   {"JOBS", true},
+                   {"OK", true},
+                   {"FAILED", true},
+                   {"CANCELLED", true},
+                   {"SKIPPED", true}});
+  std::string after;
+  while (true) {
+    const std::vector<Row> rows = TRY(env.store.table().scan(kHistory, "", after, 1000));
+    if (rows.empty()) break;
+    after = rows.back().key;
+    for (const Row& row : rows) {
+      const auto history = TRY(parse_row<model::History>(kHistory, row)).record;
+      const size_t slash = row.key.find('/');
+      const std::string day = row.key.substr(0, slash);
+      const std::string owner = row.key.substr(slash + 1);
+      if (env.form == Form::json) {
+        nlohmann::ordered_json object = json_object();
+        object["day"] = day;
+        object["owner"] = owner;
+        object["jobs"] = history.jobs();
+        object["ok"] = history.ok();
+        object["failed"] = history.failed();
+        object["cancelled"] = history.cancelled();
+        object["skipped"] = history.skipped();
+        TRY(print(json_line(object)));
+        continue;
+      }
+      columns.add({day, owner, std::to_string(history.jobs()), std::to_string(history.ok()),
+                   std::to_string(history.failed()), std::to_string(history.cancelled()),
+                   std::to_string(history.skipped())});
+    }
+  }
+  if (env.form == Form::json) return kExitDone;
+  if (columns.empty() && env.form == Form::plain) {
+    TRY(print("no job was removed yet\n"));
+    return kExitDone;
+  }
+  TRY(print(columns.text()));
+  return kExitDone;
+}
+
+}  // namespace dunlin
