@@ -182,6 +182,7 @@ Code finish(Task& task, const Policy& policy, size_t index, uint64_t done, Milli
   if (const Code code = take(task, index, done, elapsed); code != Code::ok) return code;
   Partition& partition = task.partitions[index];
   partition.measures.push_back(partition.measures.back());
+  partition.done = std::min(done, kIterationsMax);  // Its last word, even if it once said more.
   partition.finished = true;
   partition.assigned = partition.done;
   balance(task, policy, now);

@@ -89,6 +89,16 @@ TEST(Balancer, SaysWhatIsWrong) {
   EXPECT_EQ(report(task, by_speed(), 1, 10, seconds(5), seconds(46)).code, Code::not_started);
 }
 
+// Another one goes on in its place, has less, and comes before its first measure.
+TEST(Balancer, AFinishIsTheLastWordEvenIfMoreWasSaidBefore) {
+  Task task = make_task(1000, 1, seconds(40));
+  ASSERT_EQ(start(task, 0, seconds(0), seconds(0)).code, Code::ok);
+  ASSERT_EQ(report(task, by_speed(), 0, 280, seconds(20), seconds(20)).code, Code::ok);
+  ASSERT_EQ(start(task, 0, seconds(0), seconds(30)).code, Code::ok);
+  ASSERT_EQ(finish(task, by_speed(), 0, 17, seconds(10), seconds(40)), Code::ok);
+  EXPECT_EQ(task.partitions[0].done, 17U);
+}
+
 TEST(Balancer, EndsWhenAllIsDone) {
   Task task = task_of(10'000, {ran(2000, seconds(20), 100, 5000), ran(6000, seconds(20), 300)});
   EXPECT_EQ(report(task, by_speed(), 0, 4000, seconds(40), seconds(40)).assigned, 4000U);
