@@ -1,6 +1,8 @@
 // How the row with the infrastructures of a tenant is changed. Only for this folder.
 #pragma once
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,25 +21,28 @@ inline balance::Dispatch dispatch_in(const Stored<Dispatch>& row, WallTime now) 
   return fresh;
 }
 
-// Who is in the list no more is nobody's.
-inline Result<void> forget_gone(Table& table, const std::vector<balance::Infrastructure>& before,
-                                balance::Dispatch& after) {
+// Who is in the list no more is nobody's: these rows go.
+inline std::vector<std::string> nodes_gone(const std::vector<balance::Infrastructure>& before,
+                                           balance::Dispatch& after) {
+  std::set<std::string> rows;
   for (const balance::Infrastructure& one : before) {
-    if (after.find(one.id) != nullptr) continue;
-    TRY(table.erase(kTable, node_row(one.id), kAnyVersion));
+    if (after.find(one.id) == nullptr) rows.insert(node_row(one.id));
   }
-  return {};
+  return {rows.begin(), rows.end()};
 }
 
 // Reads the row, goes on in time, changes and writes it, until nobody else was quicker. `change`
-// may fail: then only the time has gone on. queued() says what waits, if advice is due.
+// may fail: then only the time has gone on. queued() says what waits, if advice is due. `first` is
+// written with a change that did not fail, and before it.
 template <typename Queued, typename Change>
-auto change_dispatch(Table& table, const std::string& tenant, Millis scale_time, WallTime now,
-                     const Queued& queued, const Change& change)
+auto change_dispatch(Store& store, const std::string& tenant, Millis scale_time, WallTime now,
+                     const Queued& queued, const Change& change,
+                     const std::vector<Write>& first = {})
     -> decltype(change(std::declval<balance::Dispatch&>())) {
+  constexpr size_t kErasesMax = 50;  // A store may take few rows at once; the others go later.
   const std::string key = dispatch_row(tenant);
   for (int tries = 0; tries < kTries; ++tries) {
-    const auto row = TRY(read_record<Dispatch>(table, kTable, key));
+    const auto row = TRY(read_record<Dispatch>(store.table(), kTable, key));
     balance::Dispatch dispatch = dispatch_in(row, now);
     dispatch.scale_time = scale_time;
     const std::vector<balance::Infrastructure> before = dispatch.infrastructures;
@@ -46,12 +51,22 @@ auto change_dispatch(Table& table, const std::string& tenant, Millis scale_time,
     auto changed = change(dispatch);
     const std::string value = record_of(dispatch).SerializeAsString();
     if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
-    const auto put = table.put(kTable, {key, value, row.version});
-    if (put.ok()) {
-      TRY(forget_gone(table, before, dispatch));
+    // Together, or who dies on the way leaves rows that nobody finds again.
+    const std::string table(kTable);
+    std::vector<Write> writes;
+    if (changed.ok()) writes = first;
+    writes.emplace_back(Put{table, key, value, row.version});
+    const std::vector<std::string> gone = nodes_gone(before, dispatch);
+    const size_t some = std::min(gone.size(), kErasesMax);
+    for (size_t i = 0; i < some; ++i) writes.emplace_back(Erase{table, gone[i], kAnyVersion});
+    const Result<uint64_t> written = store.commit(writes);
+    if (written.ok()) {
+      for (size_t i = some; i < gone.size(); ++i) {
+        TRY(store.table().erase(kTable, gone[i], kAnyVersion));
+      }
       return changed;
     }
-    if (put.error().code != Code::conflict) return put.error();
+    if (written.error().code != Code::conflict) return written.error();
   }
   return Error{Code::unavailable, "the infrastructures change all the time: try again"};
 }

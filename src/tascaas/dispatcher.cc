@@ -19,13 +19,14 @@ Error unknown() { return {Code::not_found, "there is no such infrastructure"}; }
 
 // Of a tenant: what waits is in its queue.
 template <typename Change>
-auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Change& change)
+auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Change& change,
+                     const std::vector<Write>& first = {})
     -> decltype(change(std::declval<balance::Dispatch&>())) {
   const auto queued = [&]() -> Result<uint64_t> {
     return TRY(store.queue().depth(queue_of(tenant.name()))).ready;
   };
-  return change_dispatch(store.table(), tenant.name(), Millis(tenant.scale_ms()), now, queued,
-                         change);
+  return change_dispatch(store, tenant.name(), Millis(tenant.scale_ms()), now, queued, change,
+                         first);
 }
 
 }  // namespace
@@ -68,18 +69,20 @@ Result<balance::Dispatch> read_dispatch(Table& table, const std::string& tenant,
 Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, uint64_t slots,
                                             uint64_t max_slots, WallTime now) {
   const std::string id = uuid_from(random_bytes(16));
-  // First, so that nobody who knows the id is unknown.
-  TRY(store.table().put(kTable, {node_row(id), tenant.name(), 0}));
-  Result<std::string> enrolled =
-      change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<std::string> {
+  const std::vector<Write> node = {
+      Put{std::string(kTable), node_row(id), tenant.name(), kAnyVersion}};
+  return change_dispatch(
+      store, tenant, now,
+      [&](balance::Dispatch& dispatch) -> Result<std::string> {
+        // It is there if an answer was lost and others have changed the row since.
+        if (dispatch.find(id) != nullptr) return id;
         if (dispatch.infrastructures.size() >= kInfrastructuresMax) {
           return Error{Code::full, "there are too many infrastructures"};
         }
         dispatch.infrastructures.push_back({id, now, slots, max_slots});
         return id;
-      });
-  if (!enrolled.ok()) (void)store.table().erase(kTable, node_row(id), kAnyVersion).ok();
-  return enrolled;
+      },
+      node);
 }
 
 Result<Tenant> tenant_of(Table& table, const std::string& id) {

@@ -28,8 +28,8 @@ template <typename Change>
 auto change_own(Store& store, Millis scale_time, WallTime now, const Change& change)
     -> decltype(change(std::declval<balance::Dispatch&>())) {
   return change_dispatch(
-      store.table(), std::string(kOwnTasks), scale_time, now,
-      [&] { return tasks_waiting(store, now); }, change);
+      store, std::string(kOwnTasks), scale_time, now, [&] { return tasks_waiting(store, now); },
+      change);
 }
 
 }  // namespace
