@@ -24,22 +24,25 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
                                             quote(key), kFileKeyMax)};
   }
   File file;
-  file.set_blob(blob_prefix(tenant) + hex(random_bytes(16)));
   file.set_size(size);
   file.set_modified_ms(to_ms(now));
-  TRY(store.blobs().put(file.blob(), size, source));
+  const std::string row = file_row(tenant, key);
   for (int tries = 0; tries < kTries; ++tries) {
-    const auto old = TRY(read_record<File>(store.table(), kTable, file_row(tenant, key)));
-    const auto put =
-        store.table().put(kTable, {file_row(tenant, key), file.SerializeAsString(), old.version});
+    // Another one for each try: who was quicker may have replaced and removed the last.
+    file.set_blob(blob_prefix(tenant) + hex(random_bytes(16)));
+    TRY(store.blobs().put(file.blob(), size, source));
+    const auto old = TRY(read_record<File>(store.table(), kTable, row));
+    const auto put = store.table().put(kTable, {row, file.SerializeAsString(), old.version});
     if (put.ok()) {
       // Who still reads it is cut off, which shows: the reply is shorter than it said.
       if (!old.record.blob().empty()) TRY(store.blobs().erase(old.record.blob()));
       return {};
     }
     if (put.error().code != Code::conflict) return put.error();
+    // It was written if an answer was lost and the row has been changed since: a job file is taken.
+    const auto current = TRY(read_record<File>(store.table(), kTable, row));
+    if (current.record.blob() == file.blob()) return {};
   }
-  (void)store.blobs().erase(file.blob()).ok();  // Nobody knows it.
   return Error{Code::unavailable, fmt::format("file {} changes all the time: try again", key)};
 }
 
