@@ -67,11 +67,17 @@ std::string taken_value(File file) {
 
 Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, const std::string& why,
                     WallTime now) {
-  const std::string aside = file_row(tenant.name(), std::string(kRefused) + found.name);
+  // A row that is gone does not stop an erase. So the other one is compared, as it was before the
+  // file was there: who comes too late would put back what was replaced since.
+  const std::vector<std::string> keys = {
+      file_row(tenant.name(), std::string(kRefused) + found.name),
+      file_row(tenant.name(), found.info.key)};
+  const std::vector<Row> rows = TRY(store.table().get(kTable, keys));
+  if (rows[1].version != found.info.version) return false;
   const Write writes[] = {
       put_row(intake_row(tenant.name(), found.id), intake_value(found.name, why, now), kAnyVersion),
-      put_row(aside, found.info.file.SerializeAsString(), kAnyVersion),
-      Erase{std::string(kTable), file_row(tenant.name(), found.info.key), found.info.version}};
+      put_row(keys[0], found.info.file.SerializeAsString(), rows[0].version),
+      Erase{std::string(kTable), keys[1], found.info.version}};
   const Result<uint64_t> moved = store.commit(writes);
   if (moved.ok()) return true;
   if (moved.error().code == Code::conflict) return false;  // Somebody else has done it.
@@ -108,13 +114,27 @@ Result<bool> create(Store& store, const Tenant& tenant, const Found& found, cons
   return false;
 }
 
+// The bytes are gone: the file was replaced meanwhile. If its row is as it was, an old copy of it
+// came late, after the file had been moved aside: nobody could ever read it.
+Result<void> forget_ghost(Store& store, const Tenant& tenant, const Found& found) {
+  const auto row = find_file(store.table(), tenant.name(), found.info.key);
+  if (!row.ok() && row.error().code != Code::not_found) return row.error();
+  if (!row.ok() || row.value().version != found.info.version) return {};
+  const std::string key = file_row(tenant.name(), found.info.key);
+  const auto erased = store.table().erase(kTable, key, found.info.version);
+  if (!erased.ok() && erased.error().code != Code::conflict) return erased.error();
+  return {};
+}
+
 // Whether this call has decided about the file.
 Result<bool> take(Store& store, const Tenant& tenant, Found& found, std::string& refused,
                   WallTime now) {
   const Result<std::string> text = read_file(store, found.info.file, kJobFileMax);
-  if (!text.ok() && text.error().code != Code::full) {
-    if (text.error().code == Code::not_found) return false;  // Replaced meanwhile.
-    return text.error();
+  // A store may be full, too: that says nothing about the file.
+  if (!text.ok() && found.info.file.size() <= kJobFileMax) {
+    if (text.error().code != Code::not_found) return text.error();
+    TRY(forget_ghost(store, tenant, found));
+    return false;
   }
   found.id = job_id(tenant.name(), found.name, text.ok() ? text.value() : found.info.file.blob());
   if (!is_name(found.name)) {
