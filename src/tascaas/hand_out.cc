@@ -118,8 +118,7 @@ Result<void> settle(Store& store, const std::string& id, Job& job, size_t index,
   return {};
 }
 
-Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& id,
-                         const balance::Dispatch& dispatch, WallTime now) {
+Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& id, WallTime now) {
   const auto row = read_tascaas_job(store.table(), id);
   const std::string active = active_row(tenant.name(), id);
   if (!row.ok() && row.error().code != Code::not_found) return row.error();
@@ -130,6 +129,8 @@ Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& 
     return true;
   }
   Job job = row.value().record;
+  // After the row: whoever holds a partition there had come before.
+  const balance::Dispatch dispatch = TRY(read_dispatch(store.table(), tenant.name(), now));
   Push push{queue_of(tenant.name()), {}};
   bool changed = false;
   for (int i = 0; i < job.partitions_size(); ++i) {
@@ -187,12 +188,11 @@ Result<std::vector<Handed>> hand_out(Store& store, const Tenant& tenant, const s
 }
 
 Result<void> reclaim(Store& store, const Tenant& tenant, WallTime now) {
-  const balance::Dispatch dispatch = TRY(read_dispatch(store.table(), tenant.name(), now));
   const std::string prefix = active_row(tenant.name(), "");
   for (const Row& row : TRY(scan_all(store.table(), prefix))) {
     const std::string id = row.key.substr(prefix.size());
     for (int tries = 0; tries < kTries; ++tries) {
-      if (TRY(reclaim_job(store, tenant, id, dispatch, now))) break;
+      if (TRY(reclaim_job(store, tenant, id, now))) break;
     }
   }
   return {};
