@@ -102,7 +102,8 @@ Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tena
   return holder != known.end() && holder->seen > heard + threshold ? Loss::crashed : Loss::left;
 }
 
-// Results that are there say that the partition has done its share, even if it never said so.
+// Results that are there say that the partition has done its share, even if it never said so: the
+// share that it knew of, for others may have got it a larger one since.
 Result<void> settle(Store& store, const std::string& id, Job& job, size_t index, Loss loss) {
   const auto results =
       find_file(store.table(), job.tenant(), result_key(id, std::to_string(index), "results.dat"));
@@ -110,7 +111,7 @@ Result<void> settle(Store& store, const std::string& id, Job& job, size_t index,
   Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
   if (results.ok() && partition.started()) {
     partition.set_finished(true);
-    partition.set_done(std::max(partition.done(), partition.assigned()));
+    partition.set_done(std::max(partition.done(), partition.told()));
     partition.set_assigned(partition.done());
   } else {
     queue_again(job, index, loss == Loss::crashed);

@@ -58,7 +58,12 @@ balance::Share apply(Job& job, const Said& said, WallTime now) {
     share.eta = task.eta;
   }
   set_task(job, task);
-  job.mutable_partitions(static_cast<int>(said.partition))->set_heard_ms(to_ms(now));
+  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(said.partition));
+  partition.set_heard_ms(to_ms(now));
+  if (share.code == balance::Code::ok && said.word != Word::finish) {
+    const uint64_t least = partition.has_told() ? partition.told() : share.assigned;
+    partition.set_told(std::min(least, share.assigned));
+  }
   grow(job, said, share, may_grow, since);
   return share;
 }
