@@ -7,17 +7,17 @@
 namespace dunlin {
 namespace {
 
-constexpr int kTriesMax = 200;
 constexpr Millis kTryAgain = Millis(50);
 
 class FiberStore final : public CallStore {
  public:
-  FiberStore(Fiber& fiber, uint64_t seed) : CallStore(seed), fiber_(fiber) {}
+  FiberStore(Fiber& fiber, uint64_t seed, int tries_max)
+      : CallStore(seed), fiber_(fiber), tries_max_(tries_max) {}
 
  protected:
   Answer call(Request&& request) override {
     Answer answer = Error{Code::unavailable, "killed"};
-    for (int tries = 0; tries < kTriesMax && !fiber_.killed(); ++tries) {
+    for (int tries = 0; tries < tries_max_ && !fiber_.killed(); ++tries) {
       answer = fiber_.ask(request);
       const auto* error = std::get_if<Error>(&answer);
       const bool passing =
@@ -30,6 +30,7 @@ class FiberStore final : public CallStore {
 
  private:
   Fiber& fiber_;
+  const int tries_max_;
 };
 
 }  // namespace
@@ -70,8 +71,8 @@ Answer Fiber::ask(Request request) { return wish(std::move(request)); }
 
 void Fiber::pause(Millis time) { wish(Pause{time}); }
 
-std::unique_ptr<CallStore> Fiber::store(uint64_t seed) {
-  return std::make_unique<FiberStore>(*this, seed);
+std::unique_ptr<CallStore> Fiber::store(uint64_t seed, int tries_max) {
+  return std::make_unique<FiberStore>(*this, seed, tries_max);
 }
 
 }  // namespace dunlin

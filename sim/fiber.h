@@ -42,8 +42,8 @@ class Fiber {
   Answer ask(Request request);
   void pause(Millis time);
   bool killed() const { return killed_; }
-  // Its store: repeats what may have happened, as real clients do.
-  std::unique_ptr<CallStore> store(uint64_t seed);
+  // Its store: repeats what may have happened, as real clients do, so often at most.
+  std::unique_ptr<CallStore> store(uint64_t seed, int tries_max = 200);
 
  private:
   Answer wish(Wish wish);

@@ -1,0 +1,135 @@
+// What was seen of the TaScaaS services of a simulated world, and what must hold at every step and
+// at its end. It looks at each write that reaches the store and at each answer that leaves a
+// service, and knows nothing of how the balancer comes to its numbers.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/env.h"
+#include "store/call_store.h"
+#include "tascaas/dispatcher.h"
+#include "tascaas/intake.h"
+#include "tascaas/turns.h"
+
+namespace dunlin {
+
+// A job file, as a user drops it.
+struct SimJobFile {
+  std::string name;
+  std::string text;
+  uint64_t iterations = 0;  // 0: the file makes no sense.
+  bool hasty = false;       // Its data may come later: then it is refused, or not.
+  bool balanced = true;
+};
+
+// One call of a service, with what is laid to its account.
+struct SimCall {
+  enum class Kind { enroll, update, jobs, leave, turn, upload, drop };
+  Kind kind = Kind::update;
+  // As its code was last told:
+  WallTime wall = {};
+  Instant begun = {};
+  uint64_t commits = 0;  // How many there had been.
+
+  std::string infra = {};
+  std::string job = {};
+  tascaas::Said said = {};
+  uint64_t results = 0;  // What it uploads says so many iterations.
+
+  uint64_t doubts = 0;  // Requests of which it does not know whether they were carried out.
+  std::vector<std::pair<std::string, size_t>> marked = {};  // Partitions that it handed out.
+  uint64_t counted = 0;                                     // For the advice.
+  bool wrote = false;                                       // The partition's turn.
+  tascaas::Job::Partition after = {};                       // What that left.
+};
+
+class TascaasBooks {
+ public:
+  // `store` has no faults.
+  TascaasBooks(CallStore& store, const std::vector<SimJobFile>& files)
+      : store_(store), files_(files) {}
+
+  tascaas::Tenant tenant;
+  Millis spread = Millis(0);  // By how much clocks have been apart, at most.
+
+  SimCall& open(SimCall::Kind kind);
+  uint64_t commits() const { return commits_; }
+
+  // A commit was carried out for a call, which had begun then by that clock.
+  void committed(SimCall& call, WallTime wall, Instant begun, Instant now, const Commit& commit);
+  // What a call's code has returned.
+  void taken_in(const std::vector<tascaas::Taken>& taken);
+  void handed_out(SimCall& call, const std::vector<tascaas::Handed>& handed);
+  void took_turn(SimCall& call, const balance::Share& share);
+  void finish_heard(const std::string& job, size_t partition);  // By who finished.
+
+  const std::map<std::string, tascaas::Job>& jobs() const { return jobs_; }
+  // It has as many losses as may be, each with a cause.
+  bool has_failed(const std::string& job) const;
+  // After everything has ended. `excused`: jobs that need not be done.
+  void check(const std::set<std::string>& excused);
+
+ private:
+  using Place = std::pair<std::string, size_t>;  // A partition of a job.
+  struct State {
+    uint64_t since = 0;  // The number of a commit.
+    bool started = false;
+    bool finished = false;
+    int64_t resumed_ms = 0;
+    int64_t last_ms = 0;
+  };
+  struct Context {
+    SimCall& call;
+    WallTime wall;
+    Instant begun;
+    Instant now;
+    std::set<std::string> pushed = {};
+    std::set<std::string> finished = {};
+  };
+
+  std::string value_of(const std::string& key, uint64_t& version);
+  void job_written(Context& context, const std::string& id, const tascaas::Job& job);
+  void job_made(Context& context, const std::string& id, const tascaas::Job& job);
+  void partition_written(Context& context, const Place& place, const tascaas::Job& job,
+                         const tascaas::Job::Partition& before,
+                         const tascaas::Job::Partition& after);
+  void handed(Context& context, const Place& place, const tascaas::Job::Partition& after);
+  void taken_back(Context& context, const Place& place, const tascaas::Job& job,
+                  const tascaas::Job::Partition& before, const tascaas::Job::Partition& after);
+  void finished(Context& context, const Place& place, const tascaas::Job::Partition& after);
+  void dispatch_written(Context& context, const tascaas::Dispatch& dispatch);
+  void check_advice(const Context& context, const tascaas::Dispatch& before,
+                    const tascaas::Dispatch& after);
+  void check_messages(Context& context);
+  void check_file(const SimJobFile& file, const std::set<std::string>& excused);
+  void check_job(const std::string& id, const SimJobFile& file);
+  void check_files();
+  void check_nothing_left(const std::set<std::string>& excused);
+  bool is_known(const std::string& infra) const;
+
+  CallStore& store_;
+  const std::vector<SimJobFile>& files_;
+  std::deque<SimCall> calls_;
+  uint64_t commits_ = 0;
+  std::map<std::string, uint64_t> versions_;
+  std::map<std::string, tascaas::Job> jobs_;
+  tascaas::Dispatch dispatch_;
+  uint64_t scaled_until_ = 0;       // The commit that ended the last scaling phase.
+  std::set<std::string> reported_;  // Jobs that a call said it has made.
+  std::map<std::tuple<std::string, size_t, uint32_t>, std::string> holders_;
+  std::map<std::string, std::tuple<std::string, size_t, uint32_t>> tickets_;  // By message.
+  std::map<Place, Instant> handed_at_;
+  std::map<Place, Instant> heard_at_;
+  std::map<Place, uint64_t> losses_;
+  std::map<Place, std::vector<State>> states_;
+  std::map<Place, uint64_t> results_;  // Iterations whose results are there,
+  std::map<Place, uint64_t> done_;     // and those that count.
+  std::set<Place> reports_;            // Their balance.rep must be there.
+};
+
+}  // namespace dunlin
