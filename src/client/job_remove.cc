@@ -26,8 +26,11 @@ Error refused(const std::string& job, Verdict verdict) {
               fmt::format("job {} has not ended: `dunlin wait {}` or `dunlin cancel {}` first", job,
                           job, job)};
     case Verdict::awaited:
-      return {Code::conflict,
-              fmt::format("another job is to be started after job {}: try again in a while", job)};
+      return {
+          Code::conflict,
+          fmt::format("another job waits for job {}, or for others as well as for it: remove it "
+                      "when that one has started",
+                      job)};
     case Verdict::busy:
       return {Code::conflict,
               fmt::format("job {} changed each time that we looked: try again", job)};

@@ -129,18 +129,26 @@ Result<std::vector<Verdict>> Remover::remove(std::span<Candidate> jobs, WallTime
 Result<std::vector<Remover::Way>> Remover::choose(std::span<const Candidate> group,
                                                   int64_t now_us) {
   std::vector<Way> ways;
+  std::vector<std::string> ended;
+  for (const Candidate& one : group) {
+    if (judge(one) == Verdict::removed) ended.push_back(one.job.record.id());
+  }
+  // A job that waits for several keeps its row here until the last of them has ended. New ones
+  // cannot come: they would change the end's row.
+  const std::set<std::string> awaited = TRY(those_with_rows(kAfter, ended));
   std::vector<std::string> small;
   for (const Candidate& one : group) {
     const model::Spec& spec = one.job.record.spec();
     const bool is_small = !is_late(one.end.record, now_us) && spec.tasks() <= kPageTasks &&
                           !spec.has_iterations() && spec.after_size() == 0;
-    ways.push_back(judge(one) != Verdict::removed ? Way::stays
-                   : is_small                     ? Way::at_once
-                                                  : Way::by_stone);
+    ways.push_back(judge(one) != Verdict::removed          ? Way::stays
+                   : awaited.contains(one.job.record.id()) ? Way::awaited
+                   : is_small                              ? Way::at_once
+                                                           : Way::by_stone);
     if (ways.back() == Way::at_once) small.push_back(one.job.record.id());
   }
   std::set<std::string> large = TRY(those_with_blobs(small));
-  large.merge(TRY(those_with_outputs(small)));
+  large.merge(TRY(those_with_rows(kOutputs, small)));
   for (size_t i = 0; i < group.size(); ++i) {
     if (ways[i] == Way::at_once && large.contains(group[i].job.record.id()))
       ways[i] = Way::by_stone;
@@ -162,8 +170,8 @@ Result<std::vector<Verdict>> Remover::remove_group(std::span<Candidate> group, i
   const bool together = TRY(commit_removal(group, ways, now_us));
   std::vector<Verdict> verdicts;
   for (size_t i = 0; i < group.size(); ++i) {
-    if (ways[i] == Way::stays) {
-      verdicts.push_back(judge(group[i]));
+    if (ways[i] == Way::stays || ways[i] == Way::awaited) {
+      verdicts.push_back(ways[i] == Way::stays ? judge(group[i]) : Verdict::awaited);
     } else {
       verdicts.push_back(together ? Verdict::removed : TRY(bury_one(group[i], now_us)));
     }
@@ -177,9 +185,7 @@ Result<Verdict> Remover::bury_one(Candidate& one, int64_t now_us) {
     if (tries > 0) one = std::move(TRY(read({id})).front());
     const Verdict verdict = judge(one);
     if (verdict != Verdict::removed) return verdict;
-    if (TRY(get_row(store_.table(), kAfter, after_key(id, ""))).version != 0) {
-      return Verdict::awaited;
-    }
+    if (!TRY(store_.table().scan(kAfter, prefix_of(id), "", 1)).empty()) return Verdict::awaited;
     const Way way = Way::by_stone;
     if (TRY(commit_removal(std::span(&one, 1), std::span(&way, 1), now_us))) {
       return Verdict::removed;
@@ -199,7 +205,7 @@ Result<bool> Remover::commit_removal(std::span<Candidate> group, std::span<const
     const Candidate& one = group[i];
     const std::string& id = one.job.record.id();
     const model::End& end = one.end.record;
-    if (ways[i] == Way::stays) continue;
+    if (ways[i] == Way::stays || ways[i] == Way::awaited) continue;
     // Nobody waits for it, and nobody has retried it or submitted a job after it.
     writes.emplace_back(Erase{std::string(kAfter), after_key(id, ""), 0});
     if (ways[i] == Way::at_once) {
@@ -283,9 +289,9 @@ Result<std::set<std::string>> Remover::those_with_blobs(std::span<const std::str
   return those_with(jobs, [this](const std::string& after) { return next_with_blob(after); });
 }
 
-Result<std::set<std::string>> Remover::those_with_outputs(std::span<const std::string> jobs) {
-  return those_with(jobs,
-                    [this](const std::string& after) { return next_with_row(kOutputs, after); });
+Result<std::set<std::string>> Remover::those_with_rows(std::string_view table,
+                                                       std::span<const std::string> jobs) {
+  return those_with(jobs, [&](const std::string& after) { return next_with_row(table, after); });
 }
 
 Result<void> Remover::erase_orphans(const std::string& until, const Found& next,
@@ -324,7 +330,7 @@ Result<void> Remover::clear(std::vector<model::Job> stones, WallTime now) {
   std::vector<std::string> ids;
   for (const model::Job& stone : stones) ids.push_back(stone.id());
   for (const std::string& job : TRY(those_with_blobs(ids))) TRY(erase_blobs(job));
-  for (const std::string& job : TRY(those_with_outputs(ids))) TRY(erase_rows(kOutputs, job));
+  for (const std::string& job : TRY(those_with_rows(kOutputs, ids))) TRY(erase_rows(kOutputs, job));
   const std::vector<Row> ends = TRY(get_rows(store_.table(), kEnds, ids));
   for (size_t i = 0; i < stones.size(); ++i) {
     TRY(clear_rows(stones[i]));

@@ -77,7 +77,7 @@ class Remover {
 
  private:
   // How a job goes.
-  enum class Way { stays, at_once, by_stone };
+  enum class Way { stays, awaited, at_once, by_stone };
 
   Result<std::vector<Way>> choose(std::span<const Candidate> group, int64_t now_us);
   Result<std::vector<Verdict>> remove_group(std::span<Candidate> group, int64_t now_us);
@@ -89,7 +89,8 @@ class Remover {
   using Found = std::function<Result<std::string>(const std::string& after)>;
   Result<std::set<std::string>> those_with(std::span<const std::string> jobs, const Found& next);
   Result<std::set<std::string>> those_with_blobs(std::span<const std::string> jobs);
-  Result<std::set<std::string>> those_with_outputs(std::span<const std::string> jobs);
+  Result<std::set<std::string>> those_with_rows(std::string_view table,
+                                                std::span<const std::string> jobs);
   // The first job with a blob, or with a row in the table, behind `after`; or nothing.
   Result<std::string> next_with_blob(const std::string& after);
   Result<std::string> next_with_row(std::string_view table, const std::string& after);

@@ -79,6 +79,30 @@ TEST_F(Remove, AJobThatOthersComeAfterStaysUntilTheyWereStarted) {
   }
 }
 
+TEST_F(Remove, AJobStaysWhileAnotherWaitsForItAndForMore) {
+  for (const uint64_t tasks : {3, 300}) {
+    submit_job("a", tasks);
+    submit_job("b", 1);
+    model::Spec spec = spec_of(1);
+    spec.add_after("a");
+    spec.add_after("b");
+    submit_job("c", spec);
+    run_tasks("a", tasks, 0, tasks);
+    end_job("a", model::End::DONE, tasks, 0);
+    ASSERT_TRUE(release_dependants(*store, "a", now_us()).ok());
+    EXPECT_EQ(remove("a", kMuchLater), Verdict::awaited);
+    end_job("b", model::End::DONE, 1, 0);
+    ASSERT_TRUE(release_dependants(*store, "b", now_us()).ok());
+    EXPECT_EQ(queued("c").size(), 1);
+    EXPECT_EQ(remove("a", kMuchLater), Verdict::removed);
+    EXPECT_EQ(remove("b", kMuchLater), Verdict::removed);
+    end_job("c", model::End::DONE, 1, 0);
+    drain(read_job(store->table(), "c").value().record.queue());
+    EXPECT_EQ(remove("c", kMuchLater), Verdict::removed);
+    EXPECT_EQ(left_of("a") + left_of("b") + left_of("c"), "");
+  }
+}
+
 TEST_F(Remove, OneOfARetryAndARemovalWins) {
   for (const uint64_t tasks : {3, 300}) {
     submit_job("j", tasks);
