@@ -419,6 +419,7 @@ void TaskWorld::retry(const std::string& job) {
 }
 
 void TaskWorld::retry_now(const std::string& job) {
+  ledger_.retried(job);
   run_fiber(
       [this, job](Fiber& fiber) {
         const auto store = fiber.store(random_.next());

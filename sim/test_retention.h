@@ -72,10 +72,12 @@ class TestRetention : public TestJobs {
     model::End::Kind kind = model::End::DONE;
     uint64_t failed = 0;
     uint64_t keep_ms = 0;
+    std::string owner = "ann";
   };
   void ended_job(const std::string& id, uint64_t tasks, const How& how) {
     model::Spec spec = spec_of(tasks);
     spec.set_keep_ms(how.keep_ms);
+    spec.set_owner(how.owner);
     const auto submitted = submit(*store, spec, {.id = id, .key = how.key});
     ASSERT_TRUE(submitted.ok()) << submitted.error().what;
     drain(read_job(store->table(), id).value().record.queue());

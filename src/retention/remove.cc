@@ -20,11 +20,12 @@ namespace dunlin {
 namespace {
 
 constexpr size_t kGroupMax = 200;  // Jobs of one commit.
-constexpr size_t kRowsPerJob = 5;  // Of a burial, at most.
+constexpr size_t kRowsPerJob = 6;  // Of a removal, at most.
 constexpr int kTriesMax = 20;      // Commits that others may get in the way of.
 constexpr int kPullsMax = 1000;    // Of replies, at one go.
 constexpr size_t kRepliesPerPull = 256;
 constexpr std::string_view kBlobPrefix = "jobs/";
+constexpr size_t kJobIdSize = 13;
 constexpr char kBehindSlash = '0';  // Behind all that is "JOB/...".
 constexpr Millis kReplyHold = std::chrono::seconds(10);
 
@@ -226,6 +227,7 @@ Result<bool> Remover::commit_removal(std::span<Candidate> group, std::span<const
     if (before.ParseFromString(row.value)) add(before, counts);  // Else it begins again.
     writes.emplace_back(Put{std::string(kHistory), key, counts.SerializeAsString(), row.version});
   }
+  if (!TRY(are_there(group, ways))) return false;
   const auto committed = store_.commit(writes);
   if (!committed.ok() && committed.error().code == Code::conflict) return false;
   if (!committed.ok()) return committed.error();
@@ -236,6 +238,21 @@ Result<bool> Remover::commit_removal(std::span<Candidate> group, std::span<const
     TRY(drop_own_replies(group[i].job.record, now_us));
   }
   return true;
+}
+
+// An erasure does not tell whether the row was there. Whoever removes the same jobs beside us
+// changes the history as well: if they are there after we have read it, they are counted once.
+Result<bool> Remover::are_there(std::span<const Candidate> group, std::span<const Way> ways) {
+  std::vector<std::string> ids;
+  std::vector<uint64_t> versions;
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (ways[i] != Way::at_once) continue;
+    ids.push_back(group[i].job.record.id());
+    versions.push_back(group[i].job.version);
+  }
+  if (ids.empty()) return true;
+  const std::vector<Row> rows = TRY(get_rows(store_.table(), kJobs, ids));
+  return std::ranges::equal(rows, versions, {}, &Row::version);
 }
 
 // All of a small job. Should a store apply only the first of these, the job is found again.
@@ -303,7 +320,7 @@ Result<void> Remover::erase_orphans(const std::string& until, const Found& next,
       const std::string job = TRY(next(after));
       if (job.empty() || job >= until) break;
       after = job + kBehindSlash;
-      if (is_name(job)) jobs.push_back(job);
+      if (job.size() == kJobIdSize && is_name(job)) jobs.push_back(job);  // Else it is a user's.
     }
     if (jobs.empty()) return {};
     for (const Candidate& one : TRY(read(jobs))) {

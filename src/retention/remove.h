@@ -84,6 +84,7 @@ class Remover {
   Result<Verdict> bury_one(Candidate& one, int64_t now_us);
   Result<bool> commit_removal(std::span<Candidate> group, std::span<const Way> ways,
                               int64_t now_us);
+  Result<bool> are_there(std::span<const Candidate> group, std::span<const Way> ways);
   Result<void> add_erasure(const Candidate& one, std::vector<Write>& writes);
 
   using Found = std::function<Result<std::string>(const std::string& after)>;

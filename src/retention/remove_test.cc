@@ -163,7 +163,7 @@ TEST_F(Remove, ManyJobsAreRemovedWithFewRequests) {
   std::vector<Candidate> jobs = remover.read(ids).value();
   const std::vector<Verdict> verdicts = remover.remove(jobs, kMuchLater).value();
   EXPECT_EQ(verdicts, std::vector<Verdict>(ids.size(), Verdict::removed));
-  EXPECT_LE(counting.requests, 30);
+  EXPECT_LE(counting.requests, 40);
   for (const std::string& id : ids) EXPECT_EQ(left_of(id), "");
   EXPECT_NE(left_of("kj007"), "");
   EXPECT_EQ(history_of_day().jobs(), 200);
@@ -185,11 +185,33 @@ TEST_F(Remove, OneInTheWayDoesNotKeepTheOthers) {
   EXPECT_EQ(history_of_day().cancelled(), 1);
 }
 
+TEST_F(Remove, TwoWhoRemoveTheSameCountItOnce) {
+  ended_job("a", 1, {});
+  Remover one(*store, {});
+  Remover other(*store, {});
+  std::vector<Candidate> jobs = one.read({"a"}).value();
+  std::vector<Candidate> same = other.read({"a"}).value();
+  EXPECT_EQ(one.remove(jobs, kMuchLater).value().front(), Verdict::removed);
+  EXPECT_EQ(other.remove(same, kMuchLater).value().front(), Verdict::absent);
+  EXPECT_EQ(history_of_day().jobs(), 1);
+}
+
+TEST_F(Remove, BlobsOfUsersStayWhateverTheirName) {
+  put_blob("jobs/0/data");
+  put_blob("jobs/0000000000000/data");
+  Remover remover(*store, {});
+  ASSERT_TRUE(remover.erase_orphans("zzz").ok());
+  const std::vector<BlobInfo> left = store->blobs().list("jobs/", "", 10).value();
+  ASSERT_EQ(left.size(), 1);
+  EXPECT_EQ(left[0].name, "jobs/0/data");
+}
+
 TEST_F(Remove, CommitsFitIntoWhatAStoreTakes) {
   std::vector<std::string> ids;
   for (int i = 0; i < 60; ++i) {
     ids.push_back(fmt::format("j{:02}", i));
-    ended_job(ids.back(), i % 2 == 0 ? 1 : 300, {.key = "key-" + ids.back()});
+    ended_job(ids.back(), i % 2 == 0 ? 1 : 300,
+              {.key = "key-" + ids.back(), .owner = "o-" + ids.back()});
   }
   Counting counting(*store);
   Remover remover(counting, {.commit_rows = 100});

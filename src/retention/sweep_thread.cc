@@ -43,6 +43,7 @@ void SweepThread::run() {
     const Millis wait = next.ok() ? std::max(next.value(), pause) : kTryAgain;
     wait_until(clock_.now() + wait, clock_, stop_.descriptor());
   }
+  if (store_ != nullptr && trouble.empty()) (void)sweeper_.leave(*store_).ok();
 }
 
 }  // namespace dunlin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -17,8 +18,9 @@ using std::chrono::seconds;
 
 constexpr std::string_view kRule = "rule";
 constexpr std::string_view kState = "sweep";
-constexpr size_t kScan = 200;   // Jobs read at once.
-constexpr size_t kRoom = 2000;  // Jobs of one look.
+constexpr std::string_view kLeft = "left";  // The version of the state when its sweeper left.
+constexpr size_t kScan = 200;               // Jobs read at once.
+constexpr size_t kRoom = 2000;              // Jobs of one look.
 constexpr Millis kLookMin = seconds(1);
 constexpr Millis kLookMax = minutes(1);
 constexpr int kLooksPerKeep = 10;
@@ -50,6 +52,13 @@ uint64_t least_keep_ms(const model::Retention& rule) {
 
 bool same_rule(const model::Retention& one, const model::Retention& other) {
   return one.keep_ms() == other.keep_ms() && one.keep_failed_ms() == other.keep_failed_ms();
+}
+
+// 0: for ever, as the rule says.
+uint64_t keep_ms_of(const model::Job& job, const model::End& end, const model::Retention& rule) {
+  if (job.spec().keep_ms() != 0) return job.spec().keep_ms();
+  const bool well = end.kind() == model::End::DONE && end.failed() == 0;
+  return well ? rule.keep_ms() : rule.keep_failed_ms();
 }
 
 // The job of an `expiry` row.
@@ -87,9 +96,7 @@ Result<void> write_rule(Table& table, const model::Retention& rule, bool only_ne
 
 std::optional<int64_t> due_us(const model::Job& job, const model::End& end,
                               const model::Retention& rule) {
-  const bool well = end.kind() == model::End::DONE && end.failed() == 0;
-  uint64_t keep_ms = well ? rule.keep_ms() : rule.keep_failed_ms();
-  if (job.spec().keep_ms() != 0) keep_ms = job.spec().keep_ms();
+  const uint64_t keep_ms = keep_ms_of(job, end, rule);
   if (keep_ms == 0 || keep_ms > kKeepMost) return std::nullopt;
   // A worker whose clock is far behind must not make the job old.
   return std::max(end.ended_us(), job.spec().created_us()) + keep_us(keep_ms);
@@ -100,11 +107,18 @@ int64_t trusted_us(int64_t before_us, Millis elapsed, int64_t wall_us) {
   return std::clamp(wall_us, before_us - most, before_us + most);
 }
 
-// Ours, or that of a sweeper that has said nothing for long.
-bool Sweeper::is_mine(uint64_t version, Instant now) {
+// Ours, or that of a sweeper that has left, or has said nothing for long.
+Result<bool> Sweeper::is_mine(CallStore& store, uint64_t version, Instant now) {
   if (options_.sole || version == 0 || version == written_) return true;
-  if (version == state_.version) return now - state_.since >= kTakeOver;
-  return false;
+  if (version == state_.version && now - state_.since >= kTakeOver) return true;
+  return TRY(get_row(store.table(), kRetention, std::string(kLeft))).value ==
+         std::to_string(version);
+}
+
+Result<void> Sweeper::leave(CallStore& store) {
+  if (options_.sole || written_ == 0 || written_ != state_.version) return {};
+  TRY(store.table().put(kRetention, {std::string(kLeft), std::to_string(written_), kAnyVersion}));
+  return {};
 }
 
 Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
@@ -112,7 +126,7 @@ Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
   if (now.wall < options_.not_before) return kLookMax;
   const auto stored =
       TRY(read_record<model::Sweep>(store.table(), kRetention, std::string(kState)));
-  const bool mine = is_mine(stored.version, now.at);
+  const bool mine = TRY(is_mine(store, stored.version, now.at));
   if (stored.version != state_.version) state_ = {stored.version, now.at};
   if (!mine) return kLookMax;
   Remover remover(store, options_.removal);
@@ -132,13 +146,11 @@ Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
     housekeeping_ = now.at + kHouseEvery;
   }
   if (look.state.clock_us() - look.state.tidied_us() >= us(kTidyEvery)) {
+    TRY(sweep_late_ids(look));
     TRY(sweep_orphans(look));
     TRY(sweep_replies(look));
     TRY(sweep_history(look));
     look.state.set_tidied_us(look.state.clock_us());
-    // And once more through the ids of the last days: a job may have come with an older one.
-    const int64_t from = look.state.clock_us() - keep_us(least_keep_ms(look.rule)) - us(kLateIds);
-    look.state.set_cursor(std::min(look.state.cursor(), job_id_prefix(wall_of(from))));
   }
   const auto put = store.table().put(
       kRetention, {std::string(kState), look.state.SerializeAsString(), stored.version});
@@ -169,7 +181,7 @@ Result<void> Sweeper::sweep_expiry(Look& look) {
     after = keys.back();
     look.room -= std::min(look.room, keys.size());
     std::vector<Candidate> candidates = TRY(look.remover.read(jobs));
-    TRY(settle(look, std::move(candidates), keys));
+    TRY(settle(look, std::move(candidates), keys, false));
   }
   return {};
 }
@@ -185,63 +197,97 @@ Result<void> Sweeper::sweep_jobs(Look& look) {
         TRY(look.store.table().scan(kJobs, "", look.state.cursor(), std::min(some, look.room)));
     some = kScan;
     std::erase_if(rows, [&](const Row& row) { return row.key >= until; });
-    if (rows.empty()) return {};
+    if (rows.empty()) {
+      look.state.set_cursor(std::max(look.state.cursor(), until));
+      return {};
+    }
     std::vector<std::string> ids;
     for (const Row& row : rows) ids.push_back(row.key);
     look.room -= std::min(look.room, ids.size());
     std::vector<Candidate> candidates = TRY(look.remover.read(ids));
-    TRY(settle(look, std::move(candidates), {}));
+    TRY(settle(look, std::move(candidates), {}, false));
     look.state.set_cursor(ids.back());
   }
   return {};
 }
 
-// Removes what is due and files the rest under the time when it is. `rows`: of `expiry`, which
-// brought us here, one for each job.
-Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
-                             const std::vector<std::string>& rows) {
-  const int64_t now_us = look.state.clock_us();
-  std::vector<model::Job> stones;
-  std::vector<Candidate> due;
-  std::vector<Write> writes;
-  const auto file = [&](const std::string& job, int64_t at_us) {
-    writes.emplace_back(Put{std::string(kExpiry), expiry_key(at_us, job), "", kAnyVersion});
-  };
-  // The same time for all who look at a job that goes on and on.
-  const auto again_us = [&](const model::Job& job) {
-    const int64_t keep = keep_us(std::min<uint64_t>(job.spec().keep_ms(), kKeepMost));
-    const int64_t pause =
-        keep == 0 ? us(kLookAgain) : std::clamp(keep, us(kLookAgainMin), us(kLookAgain));
-    return (now_us / pause + 1) * pause;
-  };
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const model::Job& job = jobs[i].job.record;
-    bool forget_row = !rows.empty();
-    if (jobs[i].job.version == 0) {
-      // It is gone, and its row is all that is left.
-    } else if (job.gone_us() != 0) {
-      if (!rows.empty()) stones.push_back(job);
-      forget_row = !rows.empty() &&
-                   rows[i] != expiry_key(job.gone_us() + us(options_.removal.stone_kept), job.id());
-    } else if (jobs[i].end.version == 0) {
-      if (!rows.empty() || job.spec().keep_ms() == 0) file(job.id(), again_us(job));
-    } else if (const auto at = due_us(job, jobs[i].end.record, look.rule); !at) {
-      // Kept for ever.
-    } else if (*at > now_us) {
-      file(job.id(), *at);
-      forget_row = forget_row && expiry_key(*at, job.id()) != rows[i];
-    } else {
-      due.push_back(std::move(jobs[i]));
-    }
-    if (forget_row) writes.emplace_back(Erase{std::string(kExpiry), rows[i], kAnyVersion});
+// Those with ids that were passed by when they came: their client's clock is behind. They are kept
+// from now on, as nobody knows better.
+Result<void> Sweeper::sweep_late_ids(Look& look) {
+  if (least_keep_ms(look.rule) == 0) return {};
+  const int64_t from = look.state.clock_us() - keep_us(least_keep_ms(look.rule)) - us(kLateIds);
+  std::string after = job_id_prefix(wall_of(from));
+  while (true) {
+    std::vector<Row> rows = TRY(look.store.table().scan(kJobs, "", after, kScan));
+    std::erase_if(rows, [&](const Row& row) { return row.key > look.state.cursor(); });
+    if (rows.empty()) return {};
+    std::vector<std::string> ids;
+    for (const Row& row : rows) ids.push_back(row.key);
+    after = ids.back();
+    std::vector<Candidate> candidates = TRY(look.remover.read(ids));
+    TRY(settle(look, std::move(candidates), {}, true));
   }
-  const std::vector<Verdict> verdicts = TRY(look.remover.remove(due, wall_of(now_us)));
-  for (size_t i = 0; i < due.size(); ++i) {
+}
+
+// When to look again at a job that goes on and on: the same time for all who ask.
+int64_t Sweeper::again_us(const model::Job& job, int64_t now_us) {
+  const int64_t keep = keep_us(std::min<uint64_t>(job.spec().keep_ms(), kKeepMost));
+  const int64_t pause =
+      keep == 0 ? us(kLookAgain) : std::clamp(keep, us(kLookAgainMin), us(kLookAgain));
+  return (now_us / pause + 1) * pause;
+}
+
+// Removes what is due and files the rest under the time when it is. `rows`: of `expiry`, which
+// brought us here, one for each job; a job may have several.
+Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
+                             const std::vector<std::string>& rows, bool late) {
+  const int64_t now_us = look.state.clock_us();
+  std::map<std::string, Candidate> due;  // By id.
+  std::map<std::string, model::Job> stones;
+  std::set<std::string> filed;  // Rows of `expiry`.
+  const std::set<std::string> old(rows.begin(), rows.end());
+  for (Candidate& one : jobs) {
+    const model::Job& job = one.job.record;
+    if (one.job.version == 0) continue;  // It is gone, and its row is all that is left.
+    if (job.gone_us() != 0) {
+      const int64_t rests_us = job.gone_us() + us(options_.removal.stone_kept);
+      if (!rows.empty()) filed.insert(expiry_key(rests_us, job.id()));
+      if (!rows.empty()) stones.emplace(job.id(), job);
+    } else if (one.end.version == 0) {
+      if (!rows.empty() || job.spec().keep_ms() == 0) {
+        filed.insert(expiry_key(again_us(job, now_us), job.id()));
+      }
+    } else if (const auto at = due_us(job, one.end.record, look.rule); at && *at > now_us) {
+      filed.insert(expiry_key(*at, job.id()));
+    } else if (at && late) {
+      const uint64_t keep_ms = std::max(keep_ms_of(job, one.end.record, look.rule), uint64_t{1});
+      filed.insert(expiry_key(now_us + keep_us(keep_ms), job.id()));
+    } else if (at) {
+      due.emplace(job.id(), std::move(one));
+    }
+  }
+  std::vector<Candidate> group;
+  for (auto& [id, one] : due) group.push_back(std::move(one));
+  const std::vector<Verdict> verdicts = TRY(look.remover.remove(group, wall_of(now_us)));
+  for (size_t i = 0; i < group.size(); ++i) {
     if (verdicts[i] == Verdict::removed) ++removed_;
     if (verdicts[i] == Verdict::removed || verdicts[i] == Verdict::absent) continue;
-    file(due[i].job.record.id(), again_us(due[i].job.record));
+    const model::Job& job = group[i].job.record;
+    filed.insert(expiry_key(again_us(job, now_us), job.id()));
   }
-  TRY(look.remover.clear(std::move(stones), wall_of(now_us)));
+  std::vector<model::Job> to_clear;
+  for (auto& [id, stone] : stones) to_clear.push_back(std::move(stone));
+  TRY(look.remover.clear(std::move(to_clear), wall_of(now_us)));
+  std::vector<Write> writes;
+  for (const std::string& row : filed) {
+    // That of a stone goes with it.
+    if (!old.contains(row) && !stones.contains(job_in_key(row))) {
+      writes.emplace_back(Put{std::string(kExpiry), row, "", kAnyVersion});
+    }
+  }
+  for (const std::string& row : old) {
+    if (!filed.contains(row)) writes.emplace_back(Erase{std::string(kExpiry), row, kAnyVersion});
+  }
   const size_t most = std::min(options_.removal.commit_rows, kBatchMax / 2);
   for (size_t at = 0; at < writes.size(); at += most) {
     const size_t count = std::min(most, writes.size() - at);

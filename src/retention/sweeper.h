@@ -64,6 +64,9 @@ class Sweeper {
   // One look, of bounded length. Returns how long to wait before the next; none: there is more.
   Result<Millis> sweep(CallStore& store, SweepNow now);
 
+  // It will not look again: the next sweeper need not wait until it has been silent for long.
+  Result<void> leave(CallStore& store);
+
   uint64_t removed() const { return removed_; }  // Jobs, so far.
 
  private:
@@ -75,11 +78,13 @@ class Sweeper {
     size_t room;  // For so many jobs more.
   };
 
-  bool is_mine(uint64_t version, Instant now);
+  Result<bool> is_mine(CallStore& store, uint64_t version, Instant now);
   Result<void> sweep_expiry(Look& look);
   Result<void> sweep_jobs(Look& look);
-  Result<void> settle(Look& look, std::vector<Candidate> jobs,
-                      const std::vector<std::string>& rows);
+  Result<void> sweep_late_ids(Look& look);
+  static int64_t again_us(const model::Job& job, int64_t now_us);
+  Result<void> settle(Look& look, std::vector<Candidate> jobs, const std::vector<std::string>& rows,
+                      bool late);
   Result<void> sweep_workers(Look& look, Instant now);
   Result<void> sweep_routes(Look& look);
   Result<void> sweep_orphans(Look& look);

@@ -135,6 +135,39 @@ TEST_F(Sweeping, ReadsAJobOnceAndNotAgainBeforeItsTime) {
   EXPECT_EQ(rows(kExpiry), 5000);
 }
 
+TEST_F(Sweeping, AJobThatIsFiledTwiceGoesOnce) {
+  const std::string ended = made("aaaa", {.keep_ms = kHourMs});
+  const std::string open = job_id_prefix(wall_of(now_us())) + "bbbb";
+  model::Spec spec = spec_of(1);
+  spec.set_keep_ms(kHourMs);
+  submit_job(open, spec);
+  for (const std::string& id : {ended, open}) {
+    put(kExpiry, expiry_key(now_us() + int64_t{3600} * 1'000'000 + 1'000'000, id), "");
+    put(kExpiry, expiry_key(now_us() + int64_t{3599} * 1'000'000, id), "");
+  }
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), hours(2));
+  EXPECT_EQ(left_of(ended), "");
+  EXPECT_TRUE(there(open));
+  EXPECT_EQ(rows(kExpiry), 1);
+  EXPECT_EQ(history_of_day().jobs(), 1);
+}
+
+TEST_F(Sweeping, AJobWhoseClientWasFarBehindIsKeptFromWhenItIsSeen) {
+  set_rule(24 * kHourMs, 24 * kHourMs);
+  Sweeper sweeper(sole());
+  made("aaaa");
+  sweep(sweeper, Millis(0), hours(49));  // The ids of the first day were looked at.
+  // Submitted and ended by machines whose clocks are two days behind.
+  const std::string late = made("bbbb");
+  sweep(sweeper, hours(49), hours(73));
+  EXPECT_TRUE(there(late));
+  sweep(sweeper, hours(73), hours(98));
+  EXPECT_FALSE(there(late));
+  sweep(sweeper, hours(98), hours(122));
+  EXPECT_EQ(left_of(late), "");
+}
+
 TEST_F(Sweeping, ANewRuleHoldsForJobsThatWereLookedAt) {
   set_rule(2 * kHourMs, 50 * kHourMs);
   const std::string id = made("aaaa", {.failed = 1});
@@ -204,6 +237,23 @@ TEST_F(Sweeping, OneSweepsUntilItFallsSilent) {
   Counting late(*store);
   ASSERT_TRUE(one.sweep(late, at(hours(3))).ok());
   EXPECT_EQ(late.commits, 0);
+}
+
+TEST_F(Sweeping, OneThatLeavesIsFollowedAtOnce) {
+  set_rule(kHourMs, kHourMs);
+  SweeperOptions options = sole();
+  options.sole = false;
+  Sweeper one(options);
+  ASSERT_TRUE(one.sweep(*store, at(Millis(0))).ok());
+  ASSERT_TRUE(one.leave(*store).ok());
+  Counting counting(*store);
+  Sweeper other(options);
+  ASSERT_TRUE(other.sweep(counting, at(minutes(1))).ok());
+  EXPECT_GT(counting.commits, 0);
+  // The word of one that left is no word about those after it.
+  Counting third(*store);
+  ASSERT_TRUE(Sweeper(options).sweep(third, at(minutes(2))).ok());
+  EXPECT_EQ(third.commits, 0);
 }
 
 TEST_F(Sweeping, RowsOfWorkersGoOnceTheyWereSilentLongEnough) {

@@ -58,7 +58,7 @@ stop_worker
 ! "$DUNLIN" store info | grep reply || fail "a queue is left"
 says "$("$DUNLIN" remove removed)" "removed job"
 expect 5 "$DUNLIN" results removed
-same "$("$DUNLIN" store blob list --quiet | wc -l)" 1
+same "$("$DUNLIN" store blob list jobs/ --quiet | wc -l)" 1
 same "$("$DUNLIN" store scan pages --json | jq -r .key | cut -d / -f 1 | sort -u | wc -l)" 2
 
 # The same where SQS is another program, and a careless one.
