@@ -126,7 +126,7 @@ void SimWorker::run(Assignment&& assignment) {
   }
   const bool broken = world_.events().now() < broken_until_;
   if (!broken) world_.ledger().started(job, task, assignment.attempt);
-  if (!broken && conduct.kills_worker) return crash();
+  if (!broken && world_.ledger().starts(job, task) <= conduct.kills) return crash();
   running_.emplace(ticket, std::move(assignment));
   if (broken) {
     world_.events().after(Millis(1), [this, life = life_, ticket] {

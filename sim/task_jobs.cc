@@ -57,7 +57,10 @@ void choose_conduct(Random& random, uint64_t tasks, bool partitions, bool peacef
     Conduct conduct;
     conduct.takes = Millis(random.below(takes_max + 1));
     if (random.percent(5)) conduct.fails = static_cast<uint32_t>(1 + random.below(5));
-    conduct.kills_worker = killers && random.below(tasks) == 0 && !partitions;
+    if (killers && !partitions && random.below(tasks) == 0) {
+      conduct.kills =
+          random.percent(50) ? Conduct::kAlways : static_cast<uint32_t>(1 + random.below(3));
+    }
     const uint64_t output = random.below(100);
     if (output < 3) conduct.output = Conduct::Output::row;
     if (output == 3) conduct.output = Conduct::Output::blob;
@@ -79,7 +82,10 @@ SimJob make_job(Random& random, uint64_t number, bool partitions, bool many, boo
   if (random.percent(30)) spec.add_retry_on(1);
   if (random.percent(50)) spec.set_retries(static_cast<uint32_t>(random.below(4)));
   if (random.percent(30)) spec.set_backoff_ms(random.below(500));
+  if (random.percent(20)) spec.set_losses(static_cast<uint32_t>(2 + random.below(3)));
   choose_needs(random, spec);
+  // In some jobs it is too large to travel with their messages.
+  if (random.percent(10)) spec.set_stdin(std::string(kSpecInRangeMax, 'x'));
   const uint64_t mode = random.below(10);
   if (mode == 0) spec.set_delivery(model::DELIVERY_RELAXED);
   if (mode <= 2 && mode > 0) spec.set_delivery(model::DELIVERY_AT_MOST_ONCE);
@@ -89,17 +95,11 @@ SimJob make_job(Random& random, uint64_t number, bool partitions, bool many, boo
   } else {
     choose_inputs(random, tasks, job);
   }
-  // Too large to travel with its ranges.
-  if (number % 4 == 3) {
-    model::Variable& much = *spec.add_env();
-    much.set_name("MUCH");
-    much.set_value(std::string(kSpecInRangeMax, 'e'));
-  }
   choose_after(random, number, spec);
   choose_conduct(random, tasks, partitions, peaceful, job);
   job.submitted = Millis(random.percent(50) ? 0 : random.below(6000));
   job.cancelled = random.percent(10);
-  job.retried = random.percent(30);
+  if (random.percent(30)) job.retried = static_cast<uint32_t>(1 + random.below(3));
   return job;
 }
 

@@ -17,12 +17,15 @@ const SimJob& TaskLedger::job(const std::string& id) const {
 
 // No number is used twice, and an at-most-once task starts once in a round.
 void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt) {
-  EXPECT_TRUE(starts_[std::pair(id, task)].insert(attempt).second)
-      << "attempt " << attempt << " of task " << task << " of " << id << " was started twice";
-  if (job(id).spec.delivery() != model::DELIVERY_AT_MOST_ONCE) return;
-  // Behind a network nobody sees when a round begins.
-  const uint32_t most = watches_losses_ ? 1 : 1 + retries_[id];
-  EXPECT_LE(++this_round_[std::pair(id, task)], most) << "task " << task << " of " << id;
+  const bool first = starts_[std::pair(id, task)].insert(attempt).second;
+  EXPECT_TRUE(first) << "attempt " << attempt << " of task " << task << " of " << id
+                     << " was started twice";
+  const bool once = job(id).spec.delivery() == model::DELIVERY_AT_MOST_ONCE;
+  EXPECT_FALSE((peace_ || once) && outcomes_.contains({id, task}))
+      << "task " << task << " of " << id << " was started although it has an outcome";
+  if (!once) return;
+  if (!watches_losses_ && job(id).retried > 0) return;  // Rounds cannot be told apart.
+  EXPECT_LE(++this_round_[std::pair(id, task)], 1U) << "task " << task << " of " << id;
 }
 
 uint64_t TaskLedger::starts(const std::string& id, uint64_t task) const {
@@ -30,7 +33,7 @@ uint64_t TaskLedger::starts(const std::string& id, uint64_t task) const {
   return found == starts_.end() ? 0 : found->second.size();
 }
 
-void TaskLedger::redelivered(CallStore& store, const Delivery& delivery) {
+void TaskLedger::redelivered(const Delivery& delivery) {
   model::Range range;
   model::Note note;
   if (!range.ParseFromString(delivery.body) || !note.ParseFromString(delivery.note)) return;
@@ -38,22 +41,8 @@ void TaskLedger::redelivered(CallStore& store, const Delivery& delivery) {
   const uint32_t before = std::max(range.attempt(), 1U) + delivery.attempt - 2;
   for (uint64_t task = range.first(); task < last; ++task) {
     const Task which{range.job(), task};
-    if (outcomes_.contains(which)) continue;
-    returned_.insert(which);
-    const auto starts = starts_.find(which);
-    const bool started = starts != starts_.end() && starts->second.contains(before);
-    // A claim whose worker died before it could start the task counts as well: nobody can tell.
-    if (started || claimed(store, which, before)) lost_[which].insert(before);
+    if (!outcomes_.contains(which)) returned_[which].insert(before);
   }
-}
-
-bool TaskLedger::claimed(CallStore& store, const Task& which, uint32_t attempt) {
-  const std::vector<std::string> keys{page_key(which.first, page_of(which.second))};
-  model::Page page;
-  if (!page.ParseFromString(store.table().get(kPages, keys).value()[0].value)) return true;
-  return std::ranges::any_of(page.claims(), [&](const model::Claim& claim) {
-    return claim.offset() == offset_of(which.second) && claim.attempt() == attempt;
-  });
 }
 
 void TaskLedger::iterated(const std::string& id, uint64_t task, uint32_t attempt,
@@ -91,6 +80,9 @@ void TaskLedger::page_written(CallStore& store, const std::string& key, const st
   const uint64_t number = std::stoull(key.substr(id.size() + 1), nullptr, 16);
   model::Page page;
   ASSERT_TRUE(page.ParseFromString(value));
+  for (const model::Claim& claim : page.claims()) {
+    claims_[{id, number * kPageTasks + claim.offset()}].insert(claim.attempt());
+  }
   std::set<uint32_t> offsets;
   const bool relaxed = job(id).spec.delivery() == model::DELIVERY_RELAXED;
   for (const model::Outcome& outcome : page.outcomes()) {
@@ -101,6 +93,12 @@ void TaskLedger::page_written(CallStore& store, const std::string& key, const st
                               Won{outcome.attempt(), outcome.state() == model::STATE_OK});
     EXPECT_TRUE(fresh || place->second.attempt == outcome.attempt() || relaxed)
         << "the outcome of task " << place->first.second << " of " << id << " changed";
+    if (!fresh) continue;
+    const auto before = taken_out_.find(place->first);
+    EXPECT_TRUE(before == taken_out_.end() || before->second < outcome.attempt())
+        << "the outcome of task " << place->first.second << " of " << id
+        << " came back after it was taken out";
+    check_outcome(job(id), place->first.second, page, outcome);
   }
   auto old = outcomes_.lower_bound({id, number * kPageTasks});
   while (old != outcomes_.end() && old->first < Task(id, (number + 1) * kPageTasks)) {
@@ -108,10 +106,11 @@ void TaskLedger::page_written(CallStore& store, const std::string& key, const st
       ++old;
       continue;
     }
-    EXPECT_TRUE(job(id).retried && !old->second.ok)
+    EXPECT_TRUE(job(id).retried > 0 && !old->second.ok)
         << "the outcome of task " << old->first.second << " of " << id << " is gone";
+    taken_out_[old->first] = old->second.attempt;
     this_round_.erase(old->first);
-    lost_.erase(old->first);
+    claims_.erase(old->first);
     returned_.erase(old->first);
     old = outcomes_.erase(old);
   }
@@ -130,7 +129,7 @@ void TaskLedger::replied(const std::string& message, const std::string& body) {
           << "task " << task << " of " << reply.job() << " is told in two messages";
       const auto won = outcomes_.find({reply.job(), task});
       if (!watches_losses_ || won == outcomes_.end()) continue;
-      const bool retried = job(reply.job()).retried && won->second.attempt > outcome.attempt();
+      const bool retried = job(reply.job()).retried > 0 && won->second.attempt > outcome.attempt();
       EXPECT_TRUE(won->second.attempt == outcome.attempt() || retried)
           << "task " << task << " of " << reply.job() << " was told another outcome";
     }
@@ -226,17 +225,27 @@ void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page&
       << "), but nobody claims to have started it: attempt " << outcome.attempt();
   if (!watches_losses_) return;
   const Task which{one.id, task};
+  const auto attempts = [&](const std::map<Task, std::set<uint32_t>>& all) {
+    const auto found = all.find(which);
+    return found == all.end() ? std::set<uint32_t>() : found->second;
+  };
+  const std::set<uint32_t> returned = attempts(returned_);
   if (one.spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
-    EXPECT_TRUE(returned_.contains(which) || stops_)
+    EXPECT_TRUE(!returned.empty() || (stops_ && outcome.why() == "its worker was stopped"))
         << "task " << task << " of " << one.id << " is lost, but no worker was: attempt "
         << outcome.attempt() << ", " << outcome.why();
     return;
   }
-  const auto lost = lost_.find(which);
-  const size_t losses = lost == lost_.end() ? 0 : lost->second.size();
-  EXPECT_GE(losses + 1, losses_max(one.spec))
-      << "task " << task << " of " << one.id << " is lost after " << losses
-      << " losses: " << outcome.why();
+  // Each loss is a lease that ended; and all but one are on record. (A claim whose worker died
+  // before it could start the task counts as well: nobody can tell.)
+  const std::set<uint32_t> starts = attempts(starts_);
+  const std::set<uint32_t> claims = attempts(claims_);
+  const auto losses = std::ranges::count_if(returned, [&](uint32_t attempt) {
+    return starts.contains(attempt) || claims.contains(attempt);
+  });
+  EXPECT_TRUE(losses + 1 >= losses_max(one.spec) && returned.size() >= losses_max(one.spec))
+      << "task " << task << " of " << one.id << " is lost after " << losses << " losses and "
+      << returned.size() << " returns: " << outcome.why();
 }
 
 void TaskLedger::check_job(CallStore& store, const SimJob& one) {
@@ -262,7 +271,8 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
       ++found;
       const uint64_t task = page * kPageTasks + outcome.offset();
       if (outcome.state() == model::STATE_OK) well.emplace(task, outcome.attempt());
-      check_outcome(store, one, task, record, outcome);
+      check_outcome(one, task, record, outcome);
+      if (outcome.state() != model::STATE_LOST) check_output(store, one, task, outcome);
     }
   }
   if (one.spec.has_iterations()) check_iterations(one, well);
@@ -271,8 +281,8 @@ void TaskLedger::check_job(CallStore& store, const SimJob& one) {
   EXPECT_EQ(end.failed(), counts.failed) << one.id;
 }
 
-void TaskLedger::check_outcome(CallStore& store, const SimJob& one, uint64_t task,
-                               const model::Page& page, const model::Outcome& outcome) {
+void TaskLedger::check_outcome(const SimJob& one, uint64_t task, const model::Page& page,
+                               const model::Outcome& outcome) {
   if (outcome.state() == model::STATE_LOST) return check_lost(one, task, page, outcome);
   const Conduct& conduct = one.conduct(task);
   EXPECT_TRUE(starts_[std::pair(one.id, task)].contains(outcome.attempt()))
@@ -280,9 +290,8 @@ void TaskLedger::check_outcome(CallStore& store, const SimJob& one, uint64_t tas
       << ", which was never started: " << outcome.why();
   EXPECT_NE(outcome.state(), model::STATE_REFUSED)
       << "task " << task << " of " << one.id << ": " << outcome.why();
-  EXPECT_FALSE(conduct.kills_worker);
+  EXPECT_NE(conduct.kills, Conduct::kAlways);
   EXPECT_TRUE(conduct.fails > 0 || outcome.state() == model::STATE_OK);
-  check_output(store, one, task, outcome);
 }
 
 void TaskLedger::check_output(CallStore& store, const SimJob& one, uint64_t task,

@@ -18,9 +18,10 @@ namespace dunlin {
 // What a task does, as a function of the seed.
 struct Conduct {
   enum class Output { none, row, blob };
+  static constexpr uint32_t kAlways = UINT32_MAX;
   Millis takes = Millis(0);
-  uint32_t fails = 0;         // So many first attempts end with exit code 1.
-  bool kills_worker = false;  // Each time.
+  uint32_t fails = 0;  // So many first attempts end with exit code 1.
+  uint32_t kills = 0;  // So many first attempts take their worker with them.
   Output output = Output::none;
 };
 
@@ -31,7 +32,7 @@ struct SimJob {
   Millis submitted = Millis(0);  // When.
   std::string inputs = {};       // The blob with its values, if there are many.
   bool cancelled = false;
-  bool retried = false;  // What failed is queued again once it has ended.
+  uint32_t retried = 0;  // So often what failed is queued again, once it has ended.
   bool removed = false;  // By a client, once it has ended.
   bool goes() const { return removed || spec.keep_ms() != 0; }
   const Conduct& conduct(uint64_t task) const { return tasks[task % tasks.size()]; }
@@ -54,12 +55,13 @@ class TaskLedger {
   static bool is_gone(CallStore& store, const SimJob& job);
   void job_ended(CallStore& store, const std::string& job, const std::string& value);
   void replied(const std::string& message, const std::string& body);
-  void retried(const std::string& job) { ++retries_[job]; }  // Somebody tries to.
   void worker_stopped() { stops_ = true; }
   // A lease ended, and the message went to another holder.
-  void redelivered(CallStore& store, const Delivery& delivery);
+  void redelivered(const Delivery& delivery);
   // Whether the causes of a lost task can be seen: not if the store is behind a network.
   void watch_losses() { watches_losses_ = true; }
+  // No lease ever ends, so each task is in one message, and starts only when it has no outcome.
+  void expect_peace() { peace_ = true; }
   // An attempt at a partition says that it has done them.
   void iterated(const std::string& job, uint64_t task, uint32_t attempt, const balance::Span& span);
   // After everything has ended.
@@ -69,9 +71,8 @@ class TaskLedger {
   using Task = std::pair<std::string, uint64_t>;
 
   const SimJob& job(const std::string& id) const;
-  static bool claimed(CallStore& store, const Task& which, uint32_t attempt);
   void check_job(CallStore& store, const SimJob& job);
-  void check_outcome(CallStore& store, const SimJob& job, uint64_t task, const model::Page& page,
+  void check_outcome(const SimJob& job, uint64_t task, const model::Page& page,
                      const model::Outcome& outcome);
   void check_output(CallStore& store, const SimJob& job, uint64_t task,
                     const model::Outcome& outcome) const;
@@ -89,14 +90,15 @@ class TaskLedger {
     bool ok = false;
   };
   std::map<Task, Won> outcomes_;
+  std::map<Task, uint32_t> taken_out_;  // By a retry: the attempt of the last such outcome.
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::string> replies_;
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
-  std::map<std::string, uint32_t> retries_;
   std::set<std::string> ended_;  // Jobs that were seen to end.
   bool stops_ = false;
   bool watches_losses_ = false;
-  std::map<Task, std::set<uint32_t>> lost_;  // Attempts that were started and lost with a lease.
-  std::set<Task> returned_;                  // They were in a message that came back.
+  bool peace_ = false;
+  std::map<Task, std::set<uint32_t>> claims_;    // Attempts.
+  std::map<Task, std::set<uint32_t>> returned_;  // Attempts whose lease ended, begun or not.
 };
 
 }  // namespace dunlin

@@ -129,6 +129,7 @@ TaskWorld::TaskWorld(uint64_t seed)
     core_ = memory_core();
     store_ = core_store(*core_, events_, seed);
     ledger_.watch_losses();
+    if (only_answers_lost_) ledger_.expect_peace();
   }
   const uint64_t count = 1 + random_.below(random_.percent(10) ? 100 : 6);
   for (uint64_t i = 0; i < count; ++i) workers_.push_back(std::make_unique<SimWorker>(*this, i));
@@ -149,6 +150,7 @@ void TaskWorld::choose_faults(uint64_t seed) {
   if (random_.percent(50)) faults_.answer_lost = random_.below(10);
   if (random_.percent(30)) faults_.repeated = random_.below(20);
   if (random_.percent(50)) faults_.late = random_.below(20);
+  if (random_.percent(20)) faults_.renew_lost = 30 + random_.below(70);
   if (random_.percent(40)) faults_.short_rows = random_.below(60);
   if (random_.percent(20)) faults_.full = random_.below(10);
   if (random_.percent(20)) faults_.away = random_.below(10);
@@ -215,7 +217,7 @@ Answer TaskWorld::apply(const Request& request) {
                    events_.now().time_since_epoch().count(), one.lease.id, one.attempt);
       }
       EXPECT_FALSE(only_answers_lost_) << "the lease of " << one.lease.id << " was given up";
-      ledger_.redelivered(*store_, one);
+      ledger_.redelivered(one);
     }
   }
   shorten(answer);
@@ -247,8 +249,21 @@ void TaskWorld::trace(const Commit& commit) {
   }
 }
 
+// A copy of the commit that has ended a job comes when the job has just been opened again.
+void TaskWorld::repeat_end(const Commit& commit) {
+  for (const Write& write : commit.writes) {
+    const auto* put = std::get_if<Put>(&write);
+    if (put != nullptr && put->table == kEnds) ends_[put->key] = commit;
+    const auto* erase = std::get_if<Erase>(&write);
+    if (erase == nullptr || erase->table != kEnds || !ends_.contains(erase->key)) continue;
+    if (faults_.late == 0 || !random_.percent(50)) continue;
+    events_.after(Millis(random_.below(50)), [this, copy = ends_[erase->key]] { apply(copy); });
+  }
+}
+
 void TaskWorld::look_at(const Commit& commit) {
   trace(commit);
+  repeat_end(commit);
   EXPECT_LE(rows_of(commit), commit_rows_);
   for (const Write& write : commit.writes) {
     const auto* put = std::get_if<Put>(&write);
@@ -274,7 +289,9 @@ void TaskWorld::post(Request request, Way::Then then) {
     return Millis(random_.below(static_cast<uint64_t>(faults_.delay_max.count()) + 1));
   };
   const bool is_pull = std::holds_alternative<Pull>(request);
-  const bool lost = random_.percent(faults_.request_lost);
+  const bool renews = std::holds_alternative<Renew>(request);
+  const bool lost =
+      random_.percent(faults_.request_lost) || (renews && random_.percent(faults_.renew_lost));
   const bool deaf = random_.percent(faults_.answer_lost) && !(is_pull && only_answers_lost_);
   const bool twice = random_.percent(faults_.repeated) && !is_pull;
   if (random_.percent(faults_.late) && !is_pull) {
@@ -361,9 +378,9 @@ void TaskWorld::submit_all() {
       ++clients_left_;
       events_.after(Millis(random_.below(8000)), [this, id = job.id] { cancel(id); });
     }
-    if (job.retried) {
+    if (job.retried > 0) {
       ++clients_left_;
-      events_.after(Millis(random_.below(3000)), [this, id = job.id] { retry(id); });
+      events_.after(Millis(random_.below(3000)), [this, &job] { retry(job.id, job.retried); });
     }
   }
   for (const SimJob& job : jobs_) {
@@ -399,39 +416,45 @@ void TaskWorld::cancelled(const std::string& job) {
   rows.value()[0].version != 0 || gone ? void(--clients_left_) : cancel(job);
 }
 
-// As soon as it has ended; again, if whoever does it dies on the way.
-void TaskWorld::retry(const std::string& job) {
-  if (!can_look()) return events_.after(Millis(300), [this, job] { retry(job); });
+// As soon as it has ended; again, if whoever does it dies on the way. Now and then two do it at
+// once.
+void TaskWorld::retry(const std::string& job, uint32_t times) {
+  const auto later = [this, job, times](Millis delay) {
+    events_.after(delay, [this, job, times] { retry(job, times); });
+  };
+  if (!can_look()) return later(Millis(300));
   if (unsubmitted_ == 0 && TaskLedger::is_gone(*store_, *find(job))) return void(--clients_left_);
   const std::vector<std::string> keys{job};
   const auto rows = store_->table().get(kEnds, keys);
-  if (!rows.ok()) return events_.after(Millis(300), [this, job] { retry(job); });
+  if (!rows.ok()) return later(Millis(300));
   const Row row = rows.value()[0];
   model::End end;
   ASSERT_TRUE(end.ParseFromString(row.value));
-  if (row.version == 0) {
-    events_.after(Millis(random_.below(300)), [this, job] { retry(job); });
-  } else if (end.kind() != model::End::DONE || end.failed() == 0) {
+  if (row.version == 0) return later(Millis(random_.below(300)));
+  if (times == 0 || end.kind() != model::End::DONE || end.failed() == 0) {
     --clients_left_;
-  } else {
-    retry_now(job);
+    return;
   }
+  if (random_.percent(20)) {
+    ++clients_left_;
+    retry_now(job, [this](bool /*done*/) { --clients_left_; });
+  }
+  retry_now(job, [this, job, times](bool done) { retry(job, done ? times - 1 : times); });
 }
 
-void TaskWorld::retry_now(const std::string& job) {
-  ledger_.retried(job);
+void TaskWorld::retry_now(const std::string& job, std::function<void(bool done)> then) {
   run_fiber(
-      [this, job](Fiber& fiber) {
+      [this, job, then = std::move(then)](Fiber& fiber) {
         const auto store = fiber.store(random_.next());
         const auto retried = retry_failed(*store, job, to_us(wall_of(events_)));
-        const bool gone =
-            find(job)->goes() && !retried.ok() && retried.error().code == Code::not_found;
-        const bool fine = retried.ok() || gone || retried.error().code == Code::conflict ||
-                          retried.error().code == Code::corrupt;
+        // Somebody else may have retried it before, and then it was cancelled, or removed.
+        const Code code = retried.ok() ? Code::conflict : retried.error().code;
+        const bool fine = retried.ok() || code == Code::conflict || code == Code::corrupt ||
+                          (code == Code::invalid && find(job)->cancelled) ||
+                          (code == Code::not_found && find(job)->goes());
         EXPECT_TRUE(fine || fiber.killed()) << retried.error().what;
-        const bool died = fiber.killed() || !retried.ok();
-        events_.after(Millis(300),
-                      [this, job, died] { died ? retry(job) : void(--clients_left_); });
+        const bool done = retried.ok() && !fiber.killed();
+        events_.after(Millis(300), [then, done] { then(done); });
       },
       true);
 }
@@ -478,7 +501,7 @@ void TaskWorld::poison() {
 void TaskWorld::trouble() {
   for (const auto& worker : workers_) {
     if (random_.percent(faults_.crash)) worker->crash();
-    if (random_.percent(faults_.freeze)) worker->freeze(Millis(random_.below(8000)));
+    if (random_.percent(faults_.freeze)) worker->freeze(some_sleep());
     if (random_.percent(faults_.leave)) worker->leave(random_.percent(50));
     if (random_.percent(faults_.broken)) worker->break_down(Millis(random_.below(9000)));
     if (random_.percent(faults_.clock_jump)) worker->jump();
@@ -500,6 +523,12 @@ void TaskWorld::trouble() {
   } else {
     events_.after(Millis(1000), [this] { trouble(); });
   }
+}
+
+// Often about as long as a lease: then its successor has just begun.
+Millis TaskWorld::some_sleep() {
+  const auto hold = static_cast<uint64_t>(hold_.count());
+  return Millis(random_.percent(50) ? random_.below(4 * hold) : hold * 2 / 3 + random_.below(hold));
 }
 
 bool TaskWorld::is_over() const { return events_.now() >= Instant(kTroubleMax); }

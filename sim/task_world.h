@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct TaskFaults {
   uint64_t answer_lost = 0;
   uint64_t repeated = 0;
   uint64_t late = 0;        // Of requests: a copy comes again, much later.
+  uint64_t renew_lost = 0;  // Of renewals: a lease ends while its holder goes on with its work.
   uint64_t short_rows = 0;  // Of answers with several rows: some are left out at the end.
   uint64_t full = 0;
   uint64_t away = 0;   // `unavailable`: it has happened, or it has not.
@@ -96,16 +98,18 @@ class TaskWorld {
   void submit_all();
   void cancel(const std::string& job);
   void cancelled(const std::string& job);
-  void retry(const std::string& job);
-  void retry_now(const std::string& job);
+  void retry(const std::string& job, uint32_t times);
+  void retry_now(const std::string& job, std::function<void(bool done)> then);
   void remove(const std::string& job);
   void sweep(std::shared_ptr<Sweeper> sweeper);  // None: a new one.
   void read_replies(const std::string& queue);
   void poison();
   void trouble();
+  Millis some_sleep();
   bool is_over() const;  // The trouble.
   Answer apply(const Request& request);
   void look_at(const Commit& commit);
+  void repeat_end(const Commit& commit);
   void trace(const Commit& commit);
   void shorten(Answer& answer);
   void pull(const Pull& request, Instant until, Way::Then then);
@@ -129,7 +133,8 @@ class TaskWorld {
   std::unique_ptr<HubNode> hub_;
   Ledger hub_ledger_;
 
-  std::unique_ptr<CallStore> store_;  // For those who look on, without any faults.
+  std::map<std::string, Commit> ends_;  // The last that put the end of a job.
+  std::unique_ptr<CallStore> store_;    // For those who look on, without any faults.
   Millis hold_ = Millis(2000);
   size_t commit_rows_ = kBatchMax;
   Millis pace_ = WorkerOptions().pace;

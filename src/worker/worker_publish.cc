@@ -214,6 +214,13 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
              lost_outcome(held, "its worker was lost, and it may start only once"));
       continue;
     }
+    // A later attempt has begun, so this lease has ended, as its renewal will say. A claim now
+    // would count as one more worker that was lost.
+    if (own != page.claims().end() && own->attempt() > held.attempt) {
+      --claiming_;
+      if (renewing_ == 0) renew();
+      continue;
+    }
     add_claim(page, offset, held.attempt, options_.id);
     draft.claims.push_back(std::move(pending));
   }

@@ -364,7 +364,8 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   tail.set_lost(held.range.alone() ? held.lost : 0);
   tail.set_seen(held.seen);
   tail.set_sent_us(now_.wall_us);
-  if (held.plan->ready) embed_spec(tail, held.plan->spec());  // Else it is not known yet.
+  // A spec that we have not read yet is not in it: whoever gets the tail reads the job's row, too.
+  if (held.plan->ready) embed_spec(tail, held.plan->spec());
   unstarted_ -= held.last - last;
   held.last = last;
   held.splitting = true;
