@@ -11,7 +11,11 @@ namespace dunlin {
 int watch_signals(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
+  for (const int signal : signals) {
+    struct sigaction now = {};
+    const bool known = sigaction(signal, nullptr, &now) == 0;
+    if (!known || now.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   sigprocmask(SIG_BLOCK, &set, nullptr);
   const int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   CHECK(descriptor >= 0);

@@ -6,7 +6,9 @@
 
 namespace dunlin {
 
-// From now on they are only read there. To be called before any thread begins.
+// From now on they are only read there. Those that our parent wants ignored stay so: nohup does
+// that with SIGHUP, and a shell with SIGINT for what it runs in the background. To be called before
+// any thread begins.
 int watch_signals(std::initializer_list<int> signals);
 
 // The number of one that came, if any.

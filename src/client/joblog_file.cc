@@ -41,7 +41,11 @@ Result<void> JoblogFile::open(const std::string& path) {
   if (descriptor_ < 0) {
     return Error{Code::invalid, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
   }
-  return lseek(descriptor_, 0, SEEK_END) > 0 ? Result<void>() : write(std::string(kJoblogHeader));
+  const off_t size = lseek(descriptor_, 0, SEEK_END);
+  if (size <= 0) return write(std::string(kJoblogHeader));
+  char last = '\n';
+  ragged_ = pread(descriptor_, &last, 1, size - 1) == 1 && last != '\n';
+  return {};
 }
 
 Result<void> JoblogFile::write(const std::string& bytes) {
@@ -58,6 +62,7 @@ Result<void> JoblogFile::write(const std::string& bytes) {
 }
 
 Result<void> JoblogFile::recover(const LineOf& line_of) {
+  ragged_ = false;
   std::string rest;
   std::vector<char> piece(kPiece);
   uint64_t size = 0;
@@ -96,11 +101,15 @@ Result<void> JoblogFile::take_off(uint64_t size, const std::string& fragment,
 }
 
 Result<void> JoblogFile::add(uint64_t task, const std::string& line) {
-  return there_.contains(task) ? Result<void>() : write(line);
+  if (there_.contains(task)) return {};
+  return write(std::exchange(ragged_, false) ? "\n" + line : line);
 }
 
-void JoblogFile::sync() const {
-  if (descriptor_ >= 0) fdatasync(descriptor_);
+Result<void> JoblogFile::sync() const {
+  // A pipe or a device cannot be.
+  if (descriptor_ < 0 || fdatasync(descriptor_) == 0 || errno == EINVAL) return {};
+  return Error{Code::full, fmt::format("cannot make {} durable: {}; the same line goes on", path_,
+                                       std::strerror(errno))};
 }
 
 }  // namespace dunlin

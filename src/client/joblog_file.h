@@ -28,7 +28,7 @@ class JoblogFile {
   Result<void> recover(const LineOf& line_of);
 
   Result<void> add(uint64_t task, const std::string& line);
-  void sync() const;  // From any thread.
+  Result<void> sync() const;  // From any thread.
 
  private:
   Result<void> write(const std::string& bytes);
@@ -36,6 +36,7 @@ class JoblogFile {
 
   std::string path_;
   int descriptor_ = -1;
+  bool ragged_ = false;       // Its last line has no end; recover() has not looked at it.
   std::set<uint64_t> there_;  // Tasks whose lines recover() has found.
 };
 

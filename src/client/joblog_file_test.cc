@@ -57,6 +57,15 @@ TEST_F(JoblogFileTest, LinesThatAreThereAreNotWrittenAgain) {
   EXPECT_EQ(go_on(), head_ + line_of(1) + line_of(0) + line_of(2));
 }
 
+TEST_F(JoblogFileTest, AnotherRunDoesNotGoOnInALineThatWasCutOff) {
+  put(head_ + "48\t:\t17.0");
+  JoblogFile log;
+  ASSERT_TRUE(log.open(path()).ok());
+  ASSERT_TRUE(log.add(0, line_of(0)).ok());
+  ASSERT_TRUE(log.add(1, line_of(1)).ok());
+  EXPECT_EQ(text(), head_ + "48\t:\t17.0\n" + line_of(0) + line_of(1));
+}
+
 TEST_F(JoblogFileTest, ALineThatWasCutOffIsWrittenAgainWhole) {
   const std::string whole = line_of(1);
   for (size_t size = 1; size < whole.size(); ++size) {

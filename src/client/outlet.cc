@@ -94,8 +94,11 @@ bool Outlet::reader_gone() const {
          (polled.revents & POLLERR) != 0;
 }
 
-void Outlet::sync() const {
-  if (is_kind(descriptor_, S_IFREG)) fdatasync(descriptor_);
+Result<void> Outlet::sync() const {
+  if (!is_kind(descriptor_, S_IFREG) || fdatasync(descriptor_) == 0) return {};
+  return Error{Code::full, fmt::format("cannot make {} durable: {}; the same line shows again what "
+                                       "may be missing",
+                                       name_, std::strerror(errno))};
 }
 
 }  // namespace dunlin

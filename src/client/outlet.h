@@ -33,7 +33,7 @@ class Outlet {
   bool interrupted() const { return interrupted_; }
 
   // Waits until a file's bytes are durable; nothing for others. From any thread.
-  void sync() const;
+  Result<void> sync() const;
 
  private:
   Result<void> write_now(std::string_view bytes);

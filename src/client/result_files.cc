@@ -70,8 +70,9 @@ Result<void> ResultFiles::add(const std::string& below, uint64_t task, const Cop
 }
 
 // One call for all files, instead of one for each.
-void ResultFiles::sync() const {
-  if (descriptor_ >= 0) syncfs(descriptor_);
+Result<void> ResultFiles::sync() const {
+  if (descriptor_ < 0 || syncfs(descriptor_) == 0) return {};
+  return cannot_write(folder_, errno);
 }
 
 }  // namespace dunlin

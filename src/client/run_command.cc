@@ -71,7 +71,9 @@ Result<RunName> name_run(const RunVerb& verb) {
 Result<void> write_note(const RunName& name, uint64_t tasks) {
   std::error_code failed;
   std::filesystem::create_directories(name.folder, failed);
-  std::filesystem::permissions(name.folder, std::filesystem::perms::owner_all, failed);
+  if (!failed) {
+    std::filesystem::permissions(name.folder, std::filesystem::perms::owner_all, failed);
+  }
   if (failed) {
     return Error{Code::denied, fmt::format("cannot make the folder {}: {}; XDG_STATE_HOME says "
                                            "where state goes",

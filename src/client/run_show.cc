@@ -55,7 +55,7 @@ Result<void> RunShow::open() {
 
 Result<void> RunShow::begin(Runner& runner) {
   store_ = &runner.store();
-  marker_ = std::make_unique<Marker>(store_->connect(), [this] { sync(); });
+  marker_ = std::make_unique<Marker>(store_->connect(), [this] { return sync(); });
   if (runner.earlier() == 0) return {};
   TRY(shown_.read(store_->table()));
   TRY(shown_.read_unshown(store_->table(), [this](uint64_t task) {
@@ -68,11 +68,11 @@ Result<void> RunShow::begin(Runner& runner) {
   return {};
 }
 
-void RunShow::sync() const {
-  out_.sync();
-  err_.sync();
-  joblog_.sync();
-  results_.sync();
+Result<void> RunShow::sync() const {
+  TRY(out_.sync());
+  TRY(err_.sync());
+  TRY(joblog_.sync());
+  return results_.sync();
 }
 
 Result<std::string> RunShow::command_of(uint64_t task) const {
@@ -209,10 +209,7 @@ Result<void> RunShow::mark(bool now) {
 
 Result<void> RunShow::close(bool complete) {
   TRY(marker_->wait());
-  if (complete) {
-    sync();
-    return {};
-  }
+  if (complete) return sync();
   TRY(mark(true));
   return marker_->wait();
 }

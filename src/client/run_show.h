@@ -72,7 +72,7 @@ class RunShow {
   Result<void> mark(bool now);
   Result<std::string> command_of(uint64_t task) const;
   void clear_bar();
-  void sync() const;
+  Result<void> sync() const;
 
   const RunVerb& verb_;
   const Gathered& gathered_;

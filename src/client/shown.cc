@@ -59,7 +59,7 @@ std::string Shown::row(uint64_t page) const {
   return found == pages_.end() ? std::string() : found->second;
 }
 
-Marker::Marker(std::unique_ptr<FileStore> store, std::function<void()> sync)
+Marker::Marker(std::unique_ptr<FileStore> store, std::function<Result<void>()> sync)
     : store_(std::move(store)), sync_(std::move(sync)) {}
 
 void Marker::write(const Shown& shown, const std::set<uint64_t>& pages,
@@ -77,7 +77,7 @@ void Marker::write(const Shown& shown, const std::set<uint64_t>& pages,
 
 Result<void> Marker::carry_out(const std::vector<Write>& writes,
                                const std::vector<std::string>& blobs) {
-  sync_();
+  TRY(sync_());
   for (size_t at = 0; at < writes.size(); at += kBatchMax) {
     const size_t count = std::min(writes.size() - at, kBatchMax);
     TRY(store_->commit(std::span(writes).subspan(at, count)));

@@ -45,7 +45,7 @@ class Shown {
 class Marker {
  public:
   // `sync` makes durable what the marks will claim; it is called in the marker's thread.
-  Marker(std::unique_ptr<FileStore> store, std::function<void()> sync);
+  Marker(std::unique_ptr<FileStore> store, std::function<Result<void>()> sync);
 
   // The rows of those tasks' pages are written, and the blobs, which nobody will read, go.
   // REQUIRES: !busy()
@@ -58,7 +58,7 @@ class Marker {
   Result<void> carry_out(const std::vector<Write>& writes, const std::vector<std::string>& blobs);
 
   std::unique_ptr<FileStore> store_;  // Of the lane.
-  const std::function<void()> sync_;
+  const std::function<Result<void>()> sync_;
   bool busy_ = false;
   Box<Result<void>> done_;
   Lane lane_;

@@ -67,7 +67,10 @@ TEST_F(ShownTest, MarksAreReadAgainAndBlobsGoAfterThem) {
   bool synced = false;
   {
     Shown shown(600);
-    Marker marker(store_->connect(), [&synced] { synced = true; });
+    Marker marker(store_->connect(), [&synced]() -> Result<void> {
+      synced = true;
+      return {};
+    });
     shown.add(1);
     shown.add(2 * 256 + 7);
     marker.write(shown, {0, 2}, {blob});
@@ -81,6 +84,20 @@ TEST_F(ShownTest, MarksAreReadAgainAndBlobsGoAfterThem) {
   EXPECT_TRUE(again.has(1));
   EXPECT_FALSE(again.has(0));
   EXPECT_EQ(unshown(again), (std::vector<uint64_t>{0, 2}));
+}
+
+TEST_F(ShownTest, WhatIsNotDurableIsNotMarked) {
+  publish(0, {0, 1, 2});
+  Shown shown(600);
+  Marker marker(store_->connect(), []() -> Result<void> {
+    return Error{Code::full, "the disk said no"};
+  });
+  shown.add(1);
+  marker.write(shown, {0}, {});
+  EXPECT_EQ(marker.wait().error().what, "the disk said no");
+  Shown again(600);
+  ASSERT_TRUE(again.read(store_->table()).ok());
+  EXPECT_FALSE(again.has(1));
 }
 
 TEST_F(ShownTest, APageIsFullWhenAllOfItsTasksWereShown) {

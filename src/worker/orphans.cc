@@ -123,28 +123,29 @@ void Orphans::end(pid_t session, const std::vector<std::string>& marks) {
   int unclear = 0;
   for (int round = 0; round < kRoundsMax; ++round) {
     if (adopted().empty()) return;
-    const Ended ended = end_some(session, marks);
+    const Ended ended = end_some(session, marks, unclear >= kUnclearMax);
     if (ended == Ended::none) return;
     if (ended == Ended::some) continue;
-    if (++unclear > kUnclearMax) return;
+    ++unclear;
     poll(nullptr, 0, 1);
   }
 }
 
 // Whether it belongs to the task that has ended.
 Orphans::Whose Orphans::whose(pid_t pid, pid_t its_session, pid_t session,
-                              const std::vector<std::string>& marks) {
+                              const std::vector<std::string>& marks, bool sure) {
   if (its_session == session) return Whose::ended;
   if (running_.contains(its_session)) return Whose::other;
   const Marked marked = is_marked(pid, marks);
   if (marked == Marked::yes) return Whose::ended;
-  if (marked == Marked::unclear) return Whose::unclear;
+  // One that has no environment for so long was started without.
+  if (marked == Marked::unclear && !sure) return Whose::unclear;
   if (!alone_) return Whose::other;
   const std::set<pid_t>& sessions = suspects_.try_emplace(pid, running_).first->second;
   return sessions.empty() ? Whose::ended : Whose::other;
 }
 
-Orphans::Ended Orphans::end_some(pid_t session, const std::vector<std::string>& marks) {
+Orphans::Ended Orphans::end_some(pid_t session, const std::vector<std::string>& marks, bool sure) {
   const std::lock_guard lock(mutex_);
   Ended ended = Ended::none;
   const std::vector<pid_t> pids = adopted();
@@ -155,7 +156,7 @@ Orphans::Ended Orphans::end_some(pid_t session, const std::vector<std::string>& 
     const std::optional<Stat> stat = read_stat(pid);
     if (!stat || stat->session == own_session_) continue;
     if (stat->state != 'Z') {
-      const Whose owner = whose(pid, stat->session, session, marks);
+      const Whose owner = whose(pid, stat->session, session, marks, sure);
       if (owner == Whose::unclear && ended == Ended::none) ended = Ended::unclear;
       if (owner != Whose::ended) continue;
       kill(pid, SIGKILL);

@@ -47,8 +47,10 @@ class Orphans {
   enum class Whose { ended, other, unclear };
 
   std::vector<pid_t> adopted() const;
-  Whose whose(pid_t pid, pid_t its_session, pid_t session, const std::vector<std::string>& marks);
-  Ended end_some(pid_t session, const std::vector<std::string>& marks);
+  // `sure`: what has no environment was given none, and is not in the middle of an exec.
+  Whose whose(pid_t pid, pid_t its_session, pid_t session, const std::vector<std::string>& marks,
+              bool sure);
+  Ended end_some(pid_t session, const std::vector<std::string>& marks, bool sure);
 
   int children_ = -1;
   pid_t own_session_ = 0;

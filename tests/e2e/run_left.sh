@@ -78,5 +78,9 @@ says "$err" "another worker" "w2.folder"
 # While the worker lives, what has a session of its own and cleared its environment ends with its task.
 submit --wait -- sh -c 'env -i setsid sh -c "echo \$\$ >'"$work"'/escaped; exec sleep 1000" & while [ ! -s '"$work"'/escaped ]; do :; done'
 within 10 none_of escaped
+# The same without any environment, which looks like a process in the middle of an exec.
+rm escaped
+submit --wait -- sh -c 'setsid env -i /bin/sleep 1000 & echo $! >'"$work"'/escaped; until grep -qs sleep /proc/$!/comm; do :; done'
+within 10 none_of escaped
 stop_worker
 ! pgrep -P $$ -x dunlin-keeper || fail "a keeper was left"

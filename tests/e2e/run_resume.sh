@@ -25,7 +25,7 @@ same "$(sort -nu started | wc -l)" 400
 same "$(ls state/dunlin/runs)" ""
 
 # Interrupted, it says how to go on; changed inputs and another line are noticed.
-"$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values >part 2>said2 &
+env --default-signal=INT "$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values >part 2>said2 &
 pid=$!
 within 20 bash -c '[ $(wc -l <begun) -ge 3 ]'
 kill -INT $pid
@@ -38,3 +38,14 @@ expect 2 "$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values
 says "$err" "other inputs" --fresh
 expect 0 "$DUNLIN" run true ::: 1
 says "$err" "another line was not finished"
+
+# nohup, and shells that run it in the background, are obeyed: the run goes on.
+(trap '' HUP INT; exec "$DUNLIN" run -j1 'until [ -e go ]; do sleep 0.05; done; echo {}' ::: 1 2 >kept 2>said3) &
+pid=$!
+started+=($pid)
+within 20 pgrep -P "$pid" -x dunlin-keeper
+kill -HUP $pid
+kill -INT $pid
+touch go
+wait $pid || fail "it ended with $?: $(<said3)"
+same "$(tr '\n' , <kept)" 1,2,

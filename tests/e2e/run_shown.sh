@@ -54,7 +54,8 @@ same "$(ls state/dunlin/runs)" ""
 
 # One that takes nothing does not keep us from hearing signals. What waits in the pipe is not marked.
 mkfifo slow
-"$DUNLIN" run -j2 'head -c 200000 /dev/zero | tr "\0" {}' ::: c d >slow 2>said &
+# (A shell has what it runs in the background ignore SIGINT.)
+env --default-signal=INT "$DUNLIN" run -j2 'head -c 200000 /dev/zero | tr "\0" {}' ::: c d >slow 2>said &
 pid=$!
 started+=($pid)
 exec {reader}<slow
