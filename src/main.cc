@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ namespace {
 
 int run_command(int argc, char** argv) {
   keep_standard_files();
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error as a full disk is.
   CLI::App app("Runs very many tasks on anyone's machines", "dunlin");
   app.require_subcommand(1);
   app.set_version_flag("--version", "dunlin " DUNLIN_VERSION);

@@ -10,9 +10,27 @@
 namespace dunlin {
 namespace {
 
+constexpr size_t kScan = 16;
+
 Error no_job(const std::string& text) {
   return {Code::not_found,
           fmt::format("there is no job {}: `dunlin list` shows those there are", quote(text))};
+}
+
+// The first two that begin so; not of jobs that are being removed.
+Result<std::vector<std::string>> ids_with(Table& table, const std::string& prefix) {
+  std::vector<std::string> ids;
+  std::string after;
+  while (ids.size() < 2) {
+    const std::vector<Row> rows = TRY(table.scan(kJobs, prefix, after, kScan));
+    if (rows.empty()) break;
+    after = rows.back().key;
+    for (const Row& row : rows) {
+      model::Job job;
+      if (job.ParseFromString(row.value) && job.gone_us() == 0) ids.push_back(row.key);
+    }
+  }
+  return ids;
 }
 
 }  // namespace
@@ -30,15 +48,15 @@ Result<model::Job> find_job(Table& table, const std::string& text, WallTime now)
   const auto exact = read_job(table, text);
   if (exact.ok()) return exact.value().record;
   if (exact.error().code != Code::not_found) return exact.error();
-  const std::vector<Row> rows = TRY(table.scan(kJobs, text, "", 2));
-  if (rows.size() == 1) return full(rows.front().key);
+  const std::vector<std::string> ids = TRY(ids_with(table, text));
+  if (ids.size() == 1) return full(ids.front());
   const auto named = TRY(
       newest_jobs(table, now, 1, [&](const Listed& one) { return one.job.spec().name() == text; }));
   if (!named.empty()) return full(named.front().job.id());
-  if (rows.empty()) return no_job(text);
+  if (ids.empty()) return no_job(text);
   return Error{Code::invalid, fmt::format("the ids of several jobs begin with {}, such as {} and "
                                           "{}: write more of it",
-                                          text, rows[0].key, rows[1].key)};
+                                          text, ids[0], ids[1])};
 }
 
 Result<std::vector<model::Job>> find_jobs(Table& table, const std::vector<std::string>& texts,

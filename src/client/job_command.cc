@@ -209,18 +209,24 @@ void add_steering_verbs(Adder& adder, JobOptions& options) {
   retry.add_flag("--failed", options.retry.failed, "Only what failed, which is what retry does");
 
   RemoveVerb& verb = options.remove;
-  CLI::App& remove = adder.add("remove", "Remove ended jobs, with their outcomes and outputs",
-                               "dunlin remove last\n"
-                               "  dunlin remove --ended --before 30d --owner ann",
-                               verb);
+  CLI::App& remove =
+      adder.add("remove", "Remove jobs that have ended, with their outcomes and outputs",
+                "dunlin remove last\n"
+                "  dunlin remove --ended --before 30d --owner ann",
+                verb);
   remove.add_option("JOB", verb.jobs, kJobHelp);
   remove.add_flag("--ended", verb.ended, "All that have ended");
-  remove.add_option("--before", verb.before, "Of these, those that ended so long ago: 12h, 30d");
-  remove.add_option("--owner", verb.owner, "Of these, only theirs");
+  // A word that is empty, as from a variable that is not set, must not mean all of them.
+  const auto take = [](std::optional<std::string>& to) {
+    return [&to](const std::string& text) { to = text; };
+  };
+  remove.add_option_function<std::string>("--before", take(verb.before),
+                                          "Of these, those that ended so long ago: 12h, 30d");
+  remove.add_option_function<std::string>("--owner", take(verb.owner), "Of these, only theirs");
   remove.add_flag("--dry-run", verb.dry_run, "Say which, and remove nothing");
 
-  adder.add("history", "Count the jobs that were removed, by day and owner", "dunlin history",
-            options.history);
+  adder.add("history", "Count the jobs that were removed, by day and owner, for 400 days",
+            "dunlin history", options.history);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "client/find_job.h"
 #include "client/job_verbs.h"
@@ -71,23 +72,32 @@ Result<int> remove_named(const RemoveVerb& verb, const VerbEnv& env) {
   return kExitDone;
 }
 
+// Without --before all that have ended, also by a clock that is ahead.
 bool is_wanted(const Candidate& one, const RemoveVerb& verb, int64_t until_us) {
   return one.job.version != 0 && one.job.record.gone_us() == 0 && one.end.version != 0 &&
-         one.end.record.ended_us() <= until_us &&
-         (verb.owner.empty() || one.job.record.spec().owner() == verb.owner);
+         (!verb.before || one.end.record.ended_us() <= until_us) &&
+         (!verb.owner || one.job.record.spec().owner() == *verb.owner);
 }
 
 Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
-  const Millis age = verb.before.empty() ? Millis(0) : TRY(parse_duration(verb.before));
+  if (verb.owner && !is_name(*verb.owner)) {
+    return Error{Code::invalid, fmt::format("--owner {} is nobody's name", quote(*verb.owner))};
+  }
+  if (verb.before && !parse_duration(*verb.before).ok()) {
+    return Error{Code::invalid, fmt::format("--before {} is not how long ago: write 12h or 30d",
+                                            quote(*verb.before))};
+  }
+  const Millis age = verb.before ? TRY(parse_duration(*verb.before)) : Millis(0);
   const WallTime until = env.clock.wall() - age;
   Remover remover(env.store, {.commit_rows = kCommitRows});
   const std::string last = job_id_prefix(until + Millis(1));
   std::string after;
+  uint64_t wanted = 0;  // Of a dry run.
   uint64_t removed = 0;
   uint64_t left = 0;
   while (true) {
     std::vector<Row> rows = TRY(env.store.table().scan(kJobs, "", after, kScan));
-    if (!verb.before.empty()) {
+    if (verb.before) {
       std::erase_if(rows, [&](const Row& row) { return row.key >= last; });
     }
     if (rows.empty()) break;
@@ -98,13 +108,18 @@ Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
     std::erase_if(jobs, [&](const Candidate& one) { return !is_wanted(one, verb, to_us(until)); });
     if (verb.dry_run) {
       for (const Candidate& one : jobs) TRY(say_removed(one.job.record.id(), env, true));
+      wanted += jobs.size();
       continue;
     }
     for (const Verdict verdict : TRY(remover.remove(jobs, env.clock.wall()))) {
-      ++(verdict == Verdict::removed ? removed : left);
+      if (verdict == Verdict::removed) ++removed;
+      if (verdict == Verdict::awaited || verdict == Verdict::busy) ++left;
     }
   }
-  if (verb.dry_run) return kExitDone;
+  if (verb.dry_run) {
+    if (env.form == Form::quiet) TRY(print(fmt::format("{}\n", wanted)));
+    return kExitDone;
+  }
   if (env.form == Form::json) {
     nlohmann::ordered_json object = json_object();
     object["removed"] = removed;
@@ -115,8 +130,9 @@ Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
                                       : fmt::format("removed {}\n", count_of(removed, "job"))));
   }
   if (left > 0 && env.form == Form::plain) {
-    complain(fmt::format("{} could not be removed, because others come after: try again later",
-                         count_of(left, "job")));
+    complain(
+        fmt::format("{} could not be removed, because other jobs wait for them: try again later",
+                    count_of(left, "job")));
   }
   return kExitDone;
 }
@@ -124,7 +140,7 @@ Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
 }  // namespace
 
 Result<int> run(const RemoveVerb& verb, const VerbEnv& env) {
-  const bool filtered = !verb.before.empty() || !verb.owner.empty();
+  const bool filtered = verb.before || verb.owner;
   if (verb.ended && !verb.jobs.empty()) {
     return Error{Code::invalid, "--ended and the names of jobs are two things: give one"};
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,9 @@ struct ExplainVerb {
 struct PoolVerb {};
 struct RemoveVerb {
   std::vector<std::string> jobs = {};
-  bool ended = false;       // Instead of jobs: all that have ended,
-  std::string before = {};  // so long ago,
-  std::string owner = {};   // and are theirs.
+  bool ended = false;                      // Instead of jobs: all that have ended,
+  std::optional<std::string> before = {};  // so long ago,
+  std::optional<std::string> owner = {};   // and are theirs.
   bool dry_run = false;
 };
 struct HistoryVerb {};

@@ -66,7 +66,7 @@ Result<int> run(const KeepVerb& verb, const StoreTarget& target) {
     object["keep_failed_ms"] = rule.keep_failed_ms();
     TRY(print(json_line(object)));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("jobs are kept for {} after their end, failed ones for {}\n",
+    TRY(print(fmt::format("jobs are kept {} after their end, failed ones {}\n",
                           rule_text(rule.keep_ms()), rule_text(rule.keep_failed_ms()))));
   }
   return kExitDone;

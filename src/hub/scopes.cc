@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "model/keys.h"
+
 namespace dunlin {
 namespace {
 
@@ -25,6 +27,11 @@ Scope to_take_from(std::string_view queue) {
   return queue.starts_with(kReplyPrefix) ? Scope::submit : Scope::worker;
 }
 
+// How long jobs are kept is not up to whoever submits one.
+Scope to_change(std::string_view table) {
+  return table == kRetention ? Scope::admin : Scope::submit;
+}
+
 // The least scope that a request needs; each includes those before it.
 struct Need {
   Scope operator()(const Commit& commit) const {
@@ -34,6 +41,10 @@ struct Need {
         least = std::max(least, to_take_from(finish->queue));
       } else if (const auto* keep = std::get_if<Keep>(&write)) {
         least = std::max(least, to_take_from(keep->queue));
+      } else if (const auto* put = std::get_if<Put>(&write)) {
+        least = std::max(least, to_change(put->table));
+      } else if (const auto* erase = std::get_if<Erase>(&write)) {
+        least = std::max(least, to_change(erase->table));
       }
     }
     return least;
@@ -49,7 +60,7 @@ struct Need {
   Scope operator()(const BlobGet&) const { return Scope::read; }
   Scope operator()(const BlobList&) const { return Scope::read; }
   Scope operator()(const AskInfo&) const { return Scope::read; }
-  Scope operator()(const EraseAll&) const { return Scope::submit; }
+  Scope operator()(const EraseAll& erase) const { return to_change(erase.table); }
 };
 
 }  // namespace

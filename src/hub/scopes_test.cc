@@ -43,6 +43,14 @@ TEST(Scopes, AWorkerAndAnAdminDoEverything) {
   }
 }
 
+TEST(Scopes, OnlyAnAdminSaysHowLongJobsAreKept) {
+  const std::vector<Request> rules = {Commit{1, {Put{"retention", "rule", "", 0}}},
+                                      Commit{1, {Erase{"retention", "rule", 0}}},
+                                      EraseAll{"retention", "r"}};
+  expect_each(Scope::worker, rules, false);
+  expect_each(Scope::admin, rules, true);
+}
+
 TEST(Scopes, NoScopeAllowsNothing) {
   for (const auto& some : {kReads, kWrites, kReplies, kTakes}) expect_each(Scopes(), some, false);
 }

@@ -122,8 +122,8 @@ Result<uint64_t> parse_keep(std::string_view text) {
   const Result<Millis> time = parse_duration(text);
   const auto keep_ms = static_cast<uint64_t>(time.ok() ? time.value().count() : 0);
   if (keep_ms > 0 && keep_ms <= kKeepMost) return keep_ms;
-  return invalid(
-      fmt::format("{} is not how long a job is kept: write 12h, 30d or forever", quote(text)));
+  return invalid(fmt::format(
+      "{} is not how long a job is kept: write 12h, 30d or forever; at most 36600d", quote(text)));
 }
 
 Result<uint32_t> parse_losses(std::string_view text) {

@@ -33,6 +33,7 @@ void SweepThread::run() {
   while (!stopping_) {
     const Instant begun = clock_.now();
     const Result<Millis> next = look();
+    if (stopping_) break;  // Whatever it said: the hub may be gone by now.
     // Others want the store, too: what took long is followed by a pause as long.
     const Millis pause = std::max(clock_.now() - begun, kPauseMin);
     if (!next.ok() && next.error().what != trouble) {

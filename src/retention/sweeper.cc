@@ -1,6 +1,7 @@
 #include "retention/sweeper.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <set>
 #include <utility>
@@ -73,7 +74,12 @@ Result<uint64_t> parse_rule(std::string_view text) {
 
 std::string rule_text(uint64_t keep_ms) {
   if (keep_ms == 0) return "forever";
-  return human_time(static_cast<double>(keep_ms) / 1000);
+  constexpr std::array<std::pair<uint64_t, std::string_view>, 4> kUnits = {
+      {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (keep_ms % unit == 0) return fmt::format("for {}{}", keep_ms / unit, name);
+  }
+  return fmt::format("for {}ms", keep_ms);
 }
 
 model::Retention default_rule() {
@@ -103,8 +109,7 @@ std::optional<int64_t> due_us(const model::Job& job, const model::End& end,
 }
 
 int64_t trusted_us(int64_t before_us, Millis elapsed, int64_t wall_us) {
-  const int64_t most = kHurry * us(elapsed);
-  return std::clamp(wall_us, before_us - most, before_us + most);
+  return std::min(wall_us, before_us + kHurry * us(elapsed));
 }
 
 // Ours, or that of a sweeper that has left, or has said nothing for long.
@@ -134,6 +139,11 @@ Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
   look.state.set_clock_us(
       stored.version == 0 ? wall_us
                           : trusted_us(stored.record.clock_us(), now.at - state_.since, wall_us));
+  // What was passed by a clock that was ahead was not due.
+  if (look.state.tidied_us() > look.state.clock_us()) look.state.clear_tidied_us();
+  if (look.state.cursor() > job_id_prefix(wall_of(look.state.clock_us()))) {
+    look.state.clear_cursor();
+  }
   if (!same_rule(look.state.rule(), look.rule)) {
     *look.state.mutable_rule() = look.rule;
     look.state.clear_cursor();
@@ -215,7 +225,10 @@ Result<void> Sweeper::sweep_jobs(Look& look) {
 // from now on, as nobody knows better.
 Result<void> Sweeper::sweep_late_ids(Look& look) {
   if (least_keep_ms(look.rule) == 0) return {};
-  const int64_t from = look.state.clock_us() - keep_us(least_keep_ms(look.rule)) - us(kLateIds);
+  // Once a week from the very first on. Of those hardly any are left.
+  const int64_t now_us = look.state.clock_us();
+  const bool all = now_us / us(kLateIds) != look.state.tidied_us() / us(kLateIds);
+  const int64_t from = all ? 0 : now_us - keep_us(least_keep_ms(look.rule)) - us(kLateIds);
   std::string after = job_id_prefix(wall_of(from));
   while (true) {
     std::vector<Row> rows = TRY(look.store.table().scan(kJobs, "", after, kScan));
@@ -230,8 +243,11 @@ Result<void> Sweeper::sweep_late_ids(Look& look) {
 }
 
 // When to look again at a job that goes on and on: the same time for all who ask.
-int64_t Sweeper::again_us(const model::Job& job, int64_t now_us) {
-  const int64_t keep = keep_us(std::min<uint64_t>(job.spec().keep_ms(), kKeepMost));
+int64_t Sweeper::again_us(const Look& look, const model::Job& job) {
+  const int64_t now_us = look.state.clock_us();
+  const uint64_t keep_ms =
+      job.spec().keep_ms() != 0 ? job.spec().keep_ms() : least_keep_ms(look.rule);
+  const int64_t keep = keep_us(std::min(keep_ms, kKeepMost));
   const int64_t pause =
       keep == 0 ? us(kLookAgain) : std::clamp(keep, us(kLookAgainMin), us(kLookAgain));
   return (now_us / pause + 1) * pause;
@@ -255,7 +271,7 @@ Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
       if (!rows.empty()) stones.emplace(job.id(), job);
     } else if (one.end.version == 0) {
       if (!rows.empty() || job.spec().keep_ms() == 0) {
-        filed.insert(expiry_key(again_us(job, now_us), job.id()));
+        filed.insert(expiry_key(again_us(look, job), job.id()));
       }
     } else if (const auto at = due_us(job, one.end.record, look.rule); at && *at > now_us) {
       filed.insert(expiry_key(*at, job.id()));
@@ -273,7 +289,7 @@ Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
     if (verdicts[i] == Verdict::removed) ++removed_;
     if (verdicts[i] == Verdict::removed || verdicts[i] == Verdict::absent) continue;
     const model::Job& job = group[i].job.record;
-    filed.insert(expiry_key(again_us(job, now_us), job.id()));
+    filed.insert(expiry_key(again_us(look, job), job.id()));
   }
   std::vector<model::Job> to_clear;
   for (auto& [id, stone] : stones) to_clear.push_back(std::move(stone));
@@ -308,11 +324,12 @@ Result<void> Sweeper::sweep_workers(Look& look, Instant now) {
       const auto info = parse_row<model::WorkerInfo>(kWorkers, row);
       if (!info.ok()) continue;
       const int64_t age_us = look.state.clock_us() - info.value().record.seen_ms() * 1000;
-      if (age_us < us(kWorkerGone)) continue;
+      // One whose clock is ahead has been seen in the future.
+      const Millis patience = age_us < us(kWorkerGone) ? kWorkerGone : kWorkerSilent;
       const auto seen = workers_.find(row.key);
       if (seen == workers_.end() || seen->second.version != row.version) {
         silent[row.key] = {row.version, now};
-      } else if (now - seen->second.since < kWorkerSilent) {
+      } else if (now - seen->second.since < patience) {
         silent[row.key] = seen->second;
       } else {
         const auto erased = look.store.table().erase(kWorkers, row.key, row.version);

@@ -40,7 +40,8 @@ std::optional<int64_t> due_us(const model::Job& job, const model::End& end,
 
 // The time of day, as far as it can be trusted. A clock that was set, or that is off, must not
 // remove what it should not: so time goes on from where sweepers left it, at most four times as
-// fast, forwards or backwards, until it is what the clock says. REQUIRES: elapsed >= 0
+// fast, until it is what the clock says. It goes back at once, which removes nothing. REQUIRES:
+// elapsed >= 0
 int64_t trusted_us(int64_t before_us, Millis elapsed, int64_t wall_us);
 
 // A clock that says less has not been set yet (2026-01-01): nothing is removed by it.
@@ -82,7 +83,7 @@ class Sweeper {
   Result<void> sweep_expiry(Look& look);
   Result<void> sweep_jobs(Look& look);
   Result<void> sweep_late_ids(Look& look);
-  static int64_t again_us(const model::Job& job, int64_t now_us);
+  static int64_t again_us(const Look& look, const model::Job& job);
   Result<void> settle(Look& look, std::vector<Candidate> jobs, const std::vector<std::string>& rows,
                       bool late);
   Result<void> sweep_workers(Look& look, Instant now);

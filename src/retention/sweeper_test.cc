@@ -205,6 +205,31 @@ TEST_F(Sweeping, AClockThatJumpsRemovesNothingBeforeItsTime) {
   EXPECT_FALSE(there(id));
 }
 
+TEST_F(Sweeping, AClockThatWasAheadAtFirstIsForgottenWhenItIsRight) {
+  set_rule(24 * kHourMs, 24 * kHourMs);
+  SweepNow ahead = at(Millis(0));
+  ahead.wall += hours(24 * 730);
+  ASSERT_TRUE(Sweeper(sole()).sweep(*store, ahead).ok());
+  const std::string id = made("aaaa");
+  Sweeper sweeper(sole());
+  sweep(sweeper, minutes(1), hours(23));
+  EXPECT_TRUE(there(id));
+  sweep(sweeper, hours(23), hours(49));
+  EXPECT_EQ(left_of(id), "");
+}
+
+TEST_F(Sweeping, AJobThatRunsForLongerThanItIsKeptGoesSoonAfterItsEnd) {
+  set_rule(5000, 5000);
+  const std::string id = job_id_prefix(wall_of(now_us())) + "aaaa";
+  submit_job(id, 1);
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), minutes(5));
+  EXPECT_TRUE(there(id));
+  end_job(id, model::End::DONE, 1, 0);
+  sweep(sweeper, minutes(5), minutes(8));
+  EXPECT_FALSE(there(id));
+}
+
 TEST_F(Sweeping, AClockThatWasNotSetRemovesNothing) {
   set_rule(kHourMs, kHourMs);
   const std::string id = made("aaaa");
@@ -277,6 +302,29 @@ TEST_F(Sweeping, RowsOfWorkersGoOnceTheyWereSilentLongEnough) {
     sweep(sweeper, time, time);
   }
   EXPECT_EQ(rows(kWorkers), 2);
+}
+
+TEST_F(Sweeping, TheRowOfADeadWorkerGoesThoughItsClockWasAhead) {
+  model::WorkerInfo info;
+  info.set_id("ahead");
+  info.set_seen_ms(now_us() / 1000 + Millis(hours(24 * 365)).count());
+  put(kWorkers, "ahead", info.SerializeAsString());
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), hours(23));
+  EXPECT_EQ(rows(kWorkers), 1);
+  sweep(sweeper, hours(23), hours(25));
+  EXPECT_EQ(rows(kWorkers), 0);
+}
+
+TEST_F(Sweeping, AJobFromADistantPastIsFoundWithinAWeek) {
+  set_rule(24 * kHourMs, 24 * kHourMs);
+  Sweeper sweeper(sole());
+  sweep(sweeper, hours(24 * 40), hours(24 * 40));
+  const std::string late = made("bbbb");
+  for (Millis time = hours(24 * 40); time < hours(24 * 50); time += hours(6)) {
+    sweep(sweeper, time, time);
+  }
+  EXPECT_EQ(left_of(late), "");
 }
 
 TEST_F(Sweeping, ARouteGoesADayAfterItsLastMessage) {
@@ -368,7 +416,7 @@ TEST(TrustedTime, GoesOnFromWhereItWasUntilItIsTheClocks) {
   EXPECT_EQ(trusted_us(100, Millis(0), 1'000'000'000), 100);
   EXPECT_EQ(trusted_us(0, Millis(1), 1'000'000'000), 4000);
   EXPECT_EQ(trusted_us(0, Millis(1), 3000), 3000);
-  EXPECT_EQ(trusted_us(1'000'000, Millis(1), 0), 996'000);
+  EXPECT_EQ(trusted_us(1'000'000, Millis(1), 0), 0);  // A clock that was ahead, and is right now.
 }
 
 TEST(Rules, AreDurationsOrForEver) {
@@ -378,6 +426,9 @@ TEST(Rules, AreDurationsOrForEver) {
     EXPECT_EQ(parse_rule(bad).error().code, Code::invalid) << bad;
   }
   EXPECT_EQ(rule_text(0), "forever");
+  EXPECT_EQ(rule_text(30 * 24 * kHourMs), "for 30d");
+  EXPECT_EQ(rule_text(36 * kHourMs), "for 36h");
+  EXPECT_EQ(rule_text(1), "for 1ms");
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ expect 5 "$DUNLIN" submit --after "$bad" -- true
 says "$("$DUNLIN" remove --ended --before 1d)" "removed 0 jobs"
 says "$("$DUNLIN" remove --ended --dry-run)" "would remove job $kept" "would remove job $job"
 same "$("$DUNLIN" remove --ended --owner nobody --quiet)" 0
+for unset in --owner --before; do
+  expect 2 "$DUNLIN" remove --ended "$unset" ""
+  says "$err" "$unset"
+done
+same "$("$DUNLIN" remove --ended --dry-run --quiet)" 2
 same "$("$DUNLIN" remove --ended --json | jq -c '[.removed,.left]')" '[2,0]'
 same "$("$DUNLIN" list --quiet)" "$open"
 same "$("$DUNLIN" history --json | jq -s -c '[map(.jobs), map(.ok), map(.failed), map(.skipped)] | map(add)')" \
@@ -75,6 +80,9 @@ ends_as done "$job"
 
 # The rule is the store's, and outlives the hub.
 says "$("$DUNLIN" store keep)" "3s" "1h"
+"$DUNLIN" token --data hub --scope worker >worker
+expect 4 "$DUNLIN" store keep 1d --token-file worker
+says "$err" admin
 expect 2 "$DUNLIN" store keep never
 says "$("$DUNLIN" store keep forever --failed 7d)" "forever" "7d"
 kill_hub
