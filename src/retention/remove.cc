@@ -338,7 +338,10 @@ Result<void> Remover::erase_orphans(const std::string& until) {
         until, [&](const std::string& after) { return next_with_row(table, after); },
         [&](const std::string& job) { return erase_rows(table, job); }));
   }
-  return {};
+  // A partition that came back begins a ledger of its own.
+  return erase_orphans(
+      until, [this](const std::string& after) { return next_with_row(kLedgers, after); },
+      [this](const std::string& job) { return store_.table().erase(kLedgers, job, kAnyVersion); });
 }
 
 Result<void> Remover::clear(std::vector<model::Job> stones, WallTime now) {

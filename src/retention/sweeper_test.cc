@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "model/ledgers.h"
 #include "sim/test_retention.h"
 
 namespace dunlin {
@@ -372,6 +373,7 @@ TEST_F(Sweeping, WhatHasNoJobGoesAfterAWhile) {
   put_page(never, 0, {});
   put_page(never, 1, {});
   put(kNodes, node_key(never, 1, 0), "");
+  put(kLedgers, never, "");
   const std::string damaged = made("cccc", {.keep_ms = kKeepForever});
   put(kJobs, damaged, "\xff no job");
   put_blob("jobs/zz-not-an-id/x");
