@@ -1,10 +1,26 @@
 #include "sim/fiber.h"
 
+#include <sched.h>
 #include <utility>
 
 #include "base/check.h"
 
 namespace dunlin {
+
+void stay_on_one_processor() {
+  static const cpu_set_t all = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CHECK(sched_getaffinity(0, sizeof(set), &set) == 0);
+    return set;
+  }();
+  CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);  // The one before may be busy by now.
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+  CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+}
+
 namespace {
 
 constexpr Millis kTryAgain = Millis(50);

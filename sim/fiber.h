@@ -17,6 +17,11 @@
 
 namespace dunlin {
 
+// Lets this thread, and those that it begins from now on, run on one processor: the one that it is
+// on. Only one of them runs at a time, and to wake another one there costs a tenth. A world calls
+// it when it begins.
+void stay_on_one_processor();
+
 class Fiber {
  public:
   using Body = std::function<void(Fiber&)>;

@@ -102,6 +102,7 @@ TaskWorld::TaskWorld(uint64_t seed)
       jobs_(make_jobs(random_, seed, seed % 16 == 3)),
       ledger_(jobs_),
       network_(events_, random_) {
+  stay_on_one_processor();
   choose_faults(seed);
   choose_removals(seed);
   if (seed % 3 == 0) {  // As on DynamoDB.
