@@ -71,7 +71,8 @@ walk
 start_hub
 walk
 stop_hub
-for folder in folder hub; do
-  expect 0 "$DUNLIN" store check $folder --json
-  says "$out" '"whole":true' '"messages":1,' '"rows":2,'
+# A hub has two more: how long jobs are kept, and how far its sweeper is.
+for folder in folder:2 hub:4; do
+  expect 0 "$DUNLIN" store check ${folder%:*} --json
+  says "$out" '"whole":true' '"messages":1,' "\"rows\":${folder#*:},"
 done
