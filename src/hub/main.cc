@@ -161,8 +161,8 @@ Result<void> run_hub(const ServeOptions& options) {
       {.sole = true}, clock);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
   if (rule.ok()) {
-    log::info("jobs are kept {} after their end, failed ones {}",
-              rule_text(rule.value().keep_ms()), rule_text(rule.value().keep_failed_ms()));
+    log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),
+              rule_text(rule.value().keep_failed_ms()));
   } else {
     log::warning("cannot write how long jobs are kept: {}", rule.error().what);
   }
