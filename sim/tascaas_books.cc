@@ -407,7 +407,7 @@ void TascaasBooks::check_file(const SimJobFile& file, const std::set<std::string
     if (!excused.contains(id) && !has_failed(id)) check_job(id, file);
     return;
   }
-  EXPECT_TRUE(file.iterations == 0 || file.hasty) << file.name << " is no job";
+  EXPECT_TRUE(file.iterations == 0 || file.hasty) << file.name << " did not become a job";
   EXPECT_FALSE(there.ok()) << file.name << " was refused, and is there";
   const std::string aside = std::string(tascaas::kRefused) + file.name;
   EXPECT_TRUE(tascaas::find_file(store_.table(), tenant.name(), aside).ok());

@@ -143,7 +143,7 @@ Result<void> run_hub(const ServeOptions& options) {
   const std::unique_ptr<Core> core =
       TRY(open_core({.folder = folder, .ephemeral = options.ephemeral}, clock.now()));
   const auto rule = set_rule(core_store(*core, clock, random_seed())->table(), keep);
-  // A hub whose disk is full must start all the same: jobs can be removed then.
+  // A hub whose disk is full starts all the same: clients can read.
   if (!rule.ok() && rule.error().code != Code::full) return rule.error();
   const std::string token = TRY(read_or_make_admin_token(folder));
   Sessions sessions(server, *core, clock, token);

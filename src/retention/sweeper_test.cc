@@ -276,7 +276,7 @@ TEST_F(Sweeping, OneThatLeavesIsFollowedAtOnce) {
   Sweeper other(options);
   ASSERT_TRUE(other.sweep(counting, at(minutes(1))).ok());
   EXPECT_GT(counting.commits, 0);
-  // The word of one that left is no word about those after it.
+  // The first sweeper left; that does not let a third one take over from the second.
   Counting third(*store);
   ASSERT_TRUE(Sweeper(options).sweep(third, at(minutes(2))).ok());
   EXPECT_EQ(third.commits, 0);

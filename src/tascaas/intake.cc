@@ -68,7 +68,7 @@ std::string taken_value(File file) {
 Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, const std::string& why,
                     WallTime now) {
   // A row that is gone does not stop an erase. So the other one is compared, as it was before the
-  // file was there: who comes too late would put back what was replaced since.
+  // file was there: a late copy of this commit would put back a file that was replaced since.
   const std::vector<std::string> keys = {
       file_row(tenant.name(), std::string(kRefused) + found.name),
       file_row(tenant.name(), found.info.key)};
