@@ -55,6 +55,7 @@ class TaskLedger {
   static bool is_gone(CallStore& store, const SimJob& job);
   void job_ended(CallStore& store, const std::string& job, const std::string& value);
   void replied(const std::string& message, const std::string& body);
+  void retries(const std::string& job) { ++retries_[job]; }  // Somebody begins to.
   void worker_stopped() { stops_ = true; }
   // A lease ended, and the message went to another holder.
   void redelivered(const Delivery& delivery);
@@ -93,6 +94,7 @@ class TaskLedger {
   std::map<Task, uint32_t> taken_out_;  // By a retry: the attempt of the last such outcome.
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::string> replies_;
   std::map<std::tuple<std::string, uint64_t, uint32_t>, std::vector<balance::Span>> spans_;
+  std::map<std::string, uint32_t> retries_;
   std::set<std::string> ended_;  // Jobs that were seen to end.
   bool stops_ = false;
   bool watches_losses_ = false;

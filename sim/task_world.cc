@@ -444,6 +444,7 @@ void TaskWorld::retry(const std::string& job, uint32_t times) {
 }
 
 void TaskWorld::retry_now(const std::string& job, std::function<void(bool done)> then) {
+  ledger_.retries(job);
   run_fiber(
       [this, job, then = std::move(then)](Fiber& fiber) {
         const auto store = fiber.store(random_.next());
