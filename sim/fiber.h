@@ -1,26 +1,21 @@
-// Code that blocks, in a simulated world: it runs in a thread of its own, but only while the world
+// Code that blocks, in a simulated world: it has a stack of its own, and runs only while the world
 // waits for it, so one of the two goes on at a time and a run is a function of its seed. What it
 // asks of the store becomes events of the world, one request after the other.
 //
-// The owner is the world's thread. A fiber that is killed hears `unavailable` from then on, as a
+// World and fibers share one thread. A fiber that is killed hears `unavailable` from then on, as a
 // process that dies hears nothing; its body must then return soon.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <semaphore>
-#include <thread>
+#include <ucontext.h>
 #include <variant>
 
 #include "store/call_store.h"
 
 namespace dunlin {
-
-// Lets this thread, and those that it begins from now on, run on one processor: the one that it is
-// on. Only one of them runs at a time, and to wake another one there costs a tenth. A world calls
-// it when it begins.
-void stay_on_one_processor();
 
 class Fiber {
  public:
@@ -30,7 +25,7 @@ class Fiber {
   };
   using Wish = std::variant<Request, Pause>;
 
-  explicit Fiber(Body body) : body_(std::move(body)) {}
+  explicit Fiber(Body body);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -51,12 +46,24 @@ class Fiber {
   std::unique_ptr<CallStore> store(uint64_t seed, int tries_max = 200);
 
  private:
+  struct Stack;
+  struct Side {  // The world, or the body: what is needed to go on there.
+    ucontext_t context;
+    void* fake_stack = nullptr;  // Of the address sanitizer, as is what follows.
+    const void* bottom = nullptr;
+    size_t size = 0;
+  };
+
+  void begin();
+  static void enter(unsigned low, unsigned high);  // The two halves of the fiber's address.
+  void run();
+  static void change(Side& from, Side& to, bool for_good);
   Answer wish(Wish wish);
 
   Body body_;
-  std::thread thread_;
-  std::binary_semaphore its_turn_{0};
-  std::binary_semaphore our_turn_{0};
+  std::unique_ptr<Stack> stack_;  // None before it begins.
+  Side world_;
+  Side its_own_;
   std::optional<Wish> wish_;
   Answer answer_;
   bool killed_ = false;

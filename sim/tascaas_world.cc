@@ -74,7 +74,6 @@ struct TascaasWorld::Run {
 
 TascaasWorld::TascaasWorld(uint64_t seed)
     : seed_(seed), random_(seed), link_(events_, random_, seed), books_(link_.store(), files_) {
-  stay_on_one_processor();
   choose_faults();
   peace_ = events_.now() + some(80'000, 180'000);
   const Millis skew = faults_.skew_max;
