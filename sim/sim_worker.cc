@@ -91,6 +91,11 @@ void SimWorker::act() {
   for (WorkerMind::Ask& ask : effects.asks) {
     const Result<void> valid = validate(ask.request);
     ASSERT_TRUE(valid.ok()) << valid.error().what;
+    if (std::holds_alternative<Commit>(ask.request) &&
+        world_.random().percent(world_.faults().last_words)) {
+      world_.post_late(std::move(ask.request));
+      return crash();
+    }
     way_->post(std::move(ask.request), [this, life = life_, id = ask.id](Answer&& answer) {
       if (life != life_) return;
       event([this, id, answer = std::move(answer)](Now now) {

@@ -16,7 +16,7 @@ void make_iterative(Random& random, uint64_t tasks, model::Spec& spec) {
   spec.mutable_command()->add_argv("program");
   spec.set_delivery(model::DELIVERY_ONCE);
   spec.mutable_inputs()->set_single(true);
-  spec.mutable_iterations()->set_total(1 + random.below(2000));
+  spec.mutable_iterations()->set_total(1 + random.below(random.percent(10) ? 2000 : 200));
   spec.mutable_iterations()->set_partitions(static_cast<uint32_t>(1 + random.below(tasks)));
   spec.mutable_iterations()->set_span_ms(1 + random.below(200));
   spec.set_finish_by_ms(static_cast<int64_t>(1 + random.below(20'000)));
@@ -111,7 +111,7 @@ std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt)
 
 std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful) {
   const bool partitions = random.percent(20);  // All jobs are iterative.
-  const bool many = seed % 250 == 7 && !partitions;
+  const bool many = seed % 1000 == 7 && !partitions;
   const uint64_t count = 1 + random.below(random.percent(5) ? 40 : 5);
   std::vector<SimJob> jobs;
   for (uint64_t i = 0; i < count; ++i)

@@ -20,6 +20,7 @@ namespace {
 constexpr Millis kLostAfter = Millis(1000);
 constexpr Millis kTroubleMax = Millis(12'000);
 constexpr Millis kPeaceMax = std::chrono::hours(6);
+constexpr Millis kExpireEvery = Millis(100);
 constexpr Millis kLateMax = Millis(9'000);  // Longer than any lease.
 constexpr uint32_t kSlotsMost = 4;
 constexpr uint64_t kStepsMax = 20'000'000;
@@ -102,7 +103,6 @@ TaskWorld::TaskWorld(uint64_t seed)
       jobs_(make_jobs(random_, seed, seed % 16 == 3)),
       ledger_(jobs_),
       network_(events_, random_) {
-  stay_on_one_processor();
   choose_faults(seed);
   choose_removals(seed);
   if (seed % 3 == 0) {  // As on DynamoDB.
@@ -131,8 +131,9 @@ TaskWorld::TaskWorld(uint64_t seed)
     store_ = core_store(*core_, events_, seed);
     ledger_.watch_losses();
     if (only_answers_lost_) ledger_.expect_peace();
+    keep_expiring();
   }
-  const uint64_t count = 1 + random_.below(random_.percent(10) ? 100 : 6);
+  const uint64_t count = 1 + random_.below(random_.percent(4) ? 100 : 6);
   for (uint64_t i = 0; i < count; ++i) workers_.push_back(std::make_unique<SimWorker>(*this, i));
 }
 
@@ -151,6 +152,7 @@ void TaskWorld::choose_faults(uint64_t seed) {
   if (random_.percent(50)) faults_.answer_lost = random_.below(10);
   if (random_.percent(30)) faults_.repeated = random_.below(20);
   if (random_.percent(50)) faults_.late = random_.below(20);
+  if (random_.percent(15) && seed % 8 != 5) faults_.last_words = 1 + random_.below(2);
   if (random_.percent(20)) faults_.renew_lost = 30 + random_.below(70);
   if (random_.percent(40)) faults_.short_rows = random_.below(60);
   if (random_.percent(20)) faults_.full = random_.below(10);
@@ -200,7 +202,7 @@ std::unique_ptr<Way> TaskWorld::way() {
 }
 
 Answer TaskWorld::apply(const Request& request) {
-  core_->expire(events_.now());
+  expire();
   const bool full = random_.percent(faults_.full);
   const bool away = random_.percent(faults_.away);
   if (full || (away && random_.percent(50))) {
@@ -267,6 +269,7 @@ void TaskWorld::look_at(const Commit& commit) {
   repeat_end(commit);
   EXPECT_LE(rows_of(commit), commit_rows_);
   for (const Write& write : commit.writes) {
+    if (const auto* push = std::get_if<Push>(&write)) wake(push->queue);
     const auto* put = std::get_if<Put>(&write);
     if (put == nullptr) continue;
     // What is repeated may have been overwritten since.
@@ -285,6 +288,11 @@ void TaskWorld::shorten(Answer& answer) {
   rows->rows.resize(1 + random_.below(rows->rows.size() - 1));
 }
 
+void TaskWorld::post_late(Request request) {
+  events_.after(Millis(random_.below(static_cast<uint64_t>(kLateMax.count()))),
+                [this, request = std::move(request)] { apply(request); });
+}
+
 void TaskWorld::post(Request request, Way::Then then) {
   const auto some = [this] {
     return Millis(random_.below(static_cast<uint64_t>(faults_.delay_max.count()) + 1));
@@ -296,8 +304,7 @@ void TaskWorld::post(Request request, Way::Then then) {
   const bool deaf = random_.percent(faults_.answer_lost) && !(is_pull && only_answers_lost_);
   const bool twice = random_.percent(faults_.repeated) && !is_pull;
   if (random_.percent(faults_.late) && !is_pull) {
-    events_.after(Millis(random_.below(static_cast<uint64_t>(kLateMax.count()))),
-                  [this, request] { apply(request); });
+    post_late(request);
   }
   if (lost) {
     events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
@@ -319,14 +326,42 @@ void TaskWorld::post(Request request, Way::Then then) {
                 });
 }
 
+// Waits until there is something, or its time is over.
 void TaskWorld::pull(const Pull& request, Instant until, Way::Then then) {
   Answer answer = apply(request);
   const auto* found = std::get_if<Deliveries>(&answer);
-  if (found == nullptr || !found->deliveries.empty() || events_.now() >= until) {
-    return then(std::move(answer));
-  }
-  events_.after(Millis(100),
-                [this, request, until, then = std::move(then)] { pull(request, until, then); });
+  if (found == nullptr || !found->deliveries.empty()) return then(std::move(answer));
+  const uint64_t number = ++last_waiting_;
+  waiting_[request.queue].emplace(number, Waiting{request, std::move(then)});
+  events_.at(until, [this, queue = request.queue, number] {
+    auto one = waiting_[queue].extract(number);
+    if (!one.empty()) one.mapped().then(apply(one.mapped().request));
+  });
+}
+
+// Something was pushed there, or has come back.
+void TaskWorld::wake(const std::string& queue) {
+  const auto found = waiting_.find(queue);
+  if (found == waiting_.end() || found->second.empty() || !woken_.insert(queue).second) return;
+  events_.after(Millis(0), [this, queue] {
+    woken_.erase(queue);
+    auto& all = waiting_[queue];
+    while (!all.empty()) {
+      Answer answer = apply(all.begin()->second.request);
+      const auto* got = std::get_if<Deliveries>(&answer);
+      if (got != nullptr && got->deliveries.empty()) return;
+      all.extract(all.begin()).mapped().then(std::move(answer));
+    }
+  });
+}
+
+void TaskWorld::expire() {
+  for (const std::string& queue : core_->expire(events_.now())) wake(queue);
+}
+
+void TaskWorld::keep_expiring() {
+  expire();
+  events_.after(kExpireEvery, [this] { keep_expiring(); });
 }
 
 // --- Clients ---

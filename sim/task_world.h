@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct TaskFaults {
   uint64_t answer_lost = 0;
   uint64_t repeated = 0;
   uint64_t late = 0;        // Of requests: a copy comes again, much later.
+  uint64_t last_words = 0;  // Of commits of workers: it dies with this one, which comes much later.
   uint64_t renew_lost = 0;  // Of renewals: a lease ends while its holder goes on with its work.
   uint64_t short_rows = 0;  // Of answers with several rows: some are left out at the end.
   uint64_t full = 0;
@@ -77,6 +79,7 @@ class TaskWorld {
   std::unique_ptr<Way> way();
   // The world as the memory's network: sooner or later, once or twice or not at all.
   void post(Request request, Way::Then then);
+  void post_late(Request request);  // Up to several leases later. Nobody hears the answer.
   Millis hold() const { return hold_; }
   size_t commit_rows() const { return commit_rows_; }
   Millis pace() const { return pace_; }
@@ -113,6 +116,9 @@ class TaskWorld {
   void trace(const Commit& commit);
   void shorten(Answer& answer);
   void pull(const Pull& request, Instant until, Way::Then then);
+  void wake(const std::string& queue);
+  void expire();  // Leases.
+  void keep_expiring();
   bool can_look();  // At `store_`: not while the hub is down.
   bool all_ended();
   bool all_removed();
@@ -132,6 +138,14 @@ class TaskWorld {
   Network network_;
   std::unique_ptr<HubNode> hub_;
   Ledger hub_ledger_;
+
+  struct Waiting {
+    Pull request;
+    Way::Then then;
+  };
+  std::map<std::string, std::map<uint64_t, Waiting>> waiting_;  // Pulls, by queue and age.
+  std::set<std::string> woken_;                                 // Queues.
+  uint64_t last_waiting_ = 0;
 
   std::map<std::string, Commit> ends_;  // The last that put the end of a job.
   std::unique_ptr<CallStore> store_;    // For those who look on, without any faults.

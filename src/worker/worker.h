@@ -315,6 +315,7 @@ class WorkerMind {
   void page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row);
   void page_is_bad(Plan& plan, uint64_t number, const std::string& why);
   void forget_stuck();
+  void owe_bit(Held& held, uint64_t page);
   void finish_done();
   void close(Held& held);
   bool is_done(const Held& held, uint64_t settles) const;

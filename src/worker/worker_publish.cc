@@ -410,8 +410,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     if (held == nullptr) continue;
     --held->pending;
     ++held->settled;
-    const uint64_t page = page_of(pending.task);
-    if (held->plan->full.contains(page)) held->bits.insert(page);
+    owe_bit(*held, page_of(pending.task));
     settled_.insert(held->id);
     if (is_alone() && pending.is_new) {
       if (!pending.out.empty()) pending.outcome.mutable_out()->set_bytes(std::move(pending.out));
@@ -425,6 +424,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     if (held == nullptr) continue;
     --held->pending;
     ++held->settled;
+    owe_bit(*held, page_of(move.range.first()));
     settled_.insert(held->id);
   }
   for (const auto& [id, keep] : draft.keeps) {
@@ -583,6 +583,7 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row)
   view.page.Clear();
   if (row.version != 0 && !(view.page.ParseFromString(row.value) && is_sound(view.page))) {
     view.known = false;
+    view.version = 0;  // Whatever we write without having read it again must conflict.
     view.page.Clear();
     return page_is_bad(plan, number, "its bytes do not parse as a page");
   }
@@ -602,6 +603,19 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row)
     held.bits.insert(number);
   }
   if (ours) plan.full.insert_or_assign(number, counts_of(view.page));
+}
+
+// A range whose task has an outcome is finished after the tree knows of a page that is full:
+// whoever made it full may have died, or lost its lease, before it told the tree.
+void WorkerMind::owe_bit(Held& held, uint64_t number) {
+  Plan& plan = *held.plan;
+  if (!plan.full.contains(number)) {
+    const auto found = plan.pages.find(number);
+    if (found == plan.pages.end() || !found->second.known) return;
+    if (!is_full(found->second.page, number, plan.spec().tasks())) return;
+    plan.full.emplace(number, counts_of(found->second.page));
+  }
+  held.bits.insert(number);
 }
 
 // Ranges of which nothing is left to do.

@@ -363,7 +363,8 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   tail.set_attempt(held.attempt + (last == held.first ? 1 : 0));
   tail.set_lost(held.range.alone() ? held.lost : 0);
   tail.set_seen(held.seen);
-  tail.set_sent_us(now_.wall_us);
+  // As old as the range, as long as nobody has looked whether its job has ended.
+  if (!held.old || held.plan->end_read) tail.set_sent_us(now_.wall_us);
   // A spec that we have not read yet is not in it: whoever gets the tail reads the job's row, too.
   if (held.plan->ready) embed_spec(tail, held.plan->spec());
   unstarted_ -= held.last - last;

@@ -244,6 +244,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       ++held.next;
       --unstarted_;
       ++held.settled;
+      owe_bit(held, page);
       settled_.insert(held.id);
       continue;
     }
@@ -480,6 +481,7 @@ void WorkerMind::isolate(Held& held) {
       ++held.next;
       --unstarted_;
       ++held.settled;
+      owe_bit(held, page_of(task));
       continue;
     }
     take_task(held);
