@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,74 @@
 #include "store/memory.h"
 
 namespace dunlin {
+
+// Stores of one engine must not share their numbers.
+inline uint64_t another_seed() {
+  static uint64_t last = 1000;
+  return ++last;
+}
+
+// Its owner sleeps before its n-th request, or its n-th commit, and something happens meanwhile.
+class Between final : public CallStore {
+ public:
+  enum class Before { request, commit };
+  using Happenings = std::map<int, std::function<void()>>;  // By the number, from 1 on.
+  Between(CallStore& store, Before before, Happenings what)
+      : CallStore(another_seed()), store_(store), before_(before), what_(std::move(what)) {}
+  int asked = 0;  // Requests, or commits.
+
+ protected:
+  Answer call(Request&& request) override {
+    const bool counts = before_ == Before::request || std::holds_alternative<Commit>(request);
+    const auto next = counts ? what_.find(++asked) : what_.end();
+    if (next != what_.end()) next->second();
+    return store_.ask(std::move(request));
+  }
+
+ private:
+  CallStore& store_;
+  const Before before_;
+  const Happenings what_;
+};
+
+// The answer to the n-th commit is lost, something happens, and the same commit is asked again.
+class Repeating final : public CallStore {
+ public:
+  Repeating(CallStore& store, int commit, std::function<void()> what)
+      : CallStore(another_seed()), store_(store), left_(commit), what_(std::move(what)) {}
+
+ protected:
+  Answer call(Request&& request) override {
+    if (std::holds_alternative<Commit>(request) && --left_ == 0) {
+      (void)store_.ask(Request(request));
+      what_();
+    }
+    return store_.ask(std::move(request));
+  }
+
+ private:
+  CallStore& store_;
+  int left_;
+  const std::function<void()> what_;
+};
+
+// Its owner dies after so many requests: it hears nothing any more.
+class Dying final : public CallStore {
+ public:
+  Dying(CallStore& store, int requests)
+      : CallStore(another_seed()), store_(store), left_(requests) {}
+
+ protected:
+  Answer call(Request&& request) override {
+    if (left_ == 0) return Error{Code::unavailable, "dead"};
+    --left_;
+    return store_.ask(std::move(request));
+  }
+
+ private:
+  CallStore& store_;
+  int left_;
+};
 
 class TestJobs : public ::testing::Test {
  protected:

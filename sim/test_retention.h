@@ -18,7 +18,7 @@ namespace dunlin {
 // Counts what is asked.
 class Counting final : public CallStore {
  public:
-  explicit Counting(CallStore& store) : CallStore(2), store_(store) {}
+  explicit Counting(CallStore& store) : CallStore(another_seed()), store_(store) {}
   int requests = 0;
   int commits = 0;
   size_t rows_most = 0;  // Of a commit.
@@ -43,21 +43,20 @@ class Counting final : public CallStore {
   CallStore& store_;
 };
 
-// Its owner dies after so many requests: it hears nothing any more.
-class Dying final : public CallStore {
+// Keeps a copy of each commit.
+class Copying final : public CallStore {
  public:
-  Dying(CallStore& store, int requests) : CallStore(3), store_(store), left_(requests) {}
+  explicit Copying(CallStore& store) : CallStore(another_seed()), store_(store) {}
+  std::vector<Commit> commits;
 
  protected:
   Answer call(Request&& request) override {
-    if (left_ == 0) return Error{Code::unavailable, "dead"};
-    --left_;
+    if (const auto* commit = std::get_if<Commit>(&request)) commits.push_back(*commit);
     return store_.ask(std::move(request));
   }
 
  private:
   CallStore& store_;
-  int left_;
 };
 
 class TestRetention : public TestJobs {
@@ -90,6 +89,12 @@ class TestRetention : public TestJobs {
       put(kNodes, node_key(id, 2, 0), "");
     }
     end_job(id, how.kind, tasks - how.failed, how.failed);
+  }
+
+  void submit_after(const std::string& id, const std::vector<std::string>& others) {
+    model::Spec spec = spec_of(1);
+    for (const std::string& other : others) spec.add_after(other);
+    submit_job(id, spec);
   }
 
   void drain(const std::string& queue) {

@@ -81,7 +81,9 @@ Result<void> Cascade::take(Answer&& answer) {
     return {};
   }
   auto* rows = std::get_if<Rows>(&answer);
-  CHECK(rows != nullptr);
+  if (rows == nullptr) {
+    return Error{Code::unavailable, "the store gave an answer of another kind than was asked for"};
+  }
   if (step_ == Step::look) {
     scanned(std::move(rows->rows));
     return {};
@@ -135,10 +137,13 @@ Result<void> Cascade::take_ends(std::vector<Row>&& rows) {
                                             ends_.size(), wanted, kEnds)};
   }
   if (ends_.size() < wanted) return {};
-  const bool ended = ends_.back().version != 0;
+  const Row own = std::move(ends_.back());
   ends_.pop_back();
-  if (ended) {
-    descend();
+  if (own.version != 0) {
+    // One that is done waits no more, whatever we saw before. It may be opened again, so the mark
+    // of those that come after it is left to whoever ended it.
+    const model::End end = TRY(parse_row<model::End>(kEnds, own)).record;
+    end.kind() == model::End::DONE ? settle() : descend();
     return {};
   }
   const Decision decision = TRY(decide_release(job_.record.spec(), ends_));

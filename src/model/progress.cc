@@ -180,10 +180,6 @@ Result<Counts> read_counts(Table& table, const model::Job& job, const Standing& 
 Result<Progress> read_progress(Store& store, const std::string& job, WallTime now) {
   Table& table = store.table();
   Progress progress{.job = TRY(read_job(table, job)).record};
-  if (progress.job.spec().tasks() == 0 || progress.job.spec().tasks() > kTasksMax) {
-    return Error{Code::corrupt, fmt::format("job {} has {} tasks, which cannot be", job,
-                                            progress.job.spec().tasks())};
-  }
   progress.standing = TRY(read_standings(table, {job})).front();
   const JobState state = progress.standing.state;
   if (state == JobState::done || state == JobState::failed) {

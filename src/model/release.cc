@@ -10,10 +10,6 @@
 namespace dunlin {
 namespace {
 
-Put same_again(const Stored<model::Job>& job) {
-  return {std::string(kJobs), job.record.id(), job.record.SerializeAsString(), job.version};
-}
-
 Erase forget_mark(const std::string& ended) {
   return {std::string(kAfter), after_key(ended, ""), kAnyVersion};
 }
@@ -39,7 +35,10 @@ Result<void> run(Store& store, Cascade cascade, int64_t now_us) {
 }  // namespace
 
 Result<Decision> decide_release(const model::Spec& spec, std::span<const Row> ends) {
-  CHECK(ends.size() == static_cast<size_t>(spec.after_size()));
+  if (ends.size() != static_cast<size_t>(spec.after_size())) {
+    return Error{Code::corrupt, fmt::format("the store gave {} rows for {} keys of table {}",
+                                            ends.size(), spec.after_size(), kEnds)};
+  }
   Decision decision{.what = Release::go};
   for (const Row& row : ends) {
     if (row.version == 0) {

@@ -84,6 +84,23 @@ TEST_F(ReleaseTest, WhoRepeatsTheWorkOfOneThatDiedFindsTheRest) {
   EXPECT_FALSE(waits("b"));
 }
 
+// Who looks at it sleeps meanwhile. The mark must be there when the job ends once more.
+TEST_F(ReleaseTest, TheMarkOfAJobThatIsOpenAgainStays) {
+  submit_job("a", 1);
+  submit_after("b", {"a"});
+  const auto fails = [&] {
+    end_job("a", model::End::DONE, 1, 0);
+    ASSERT_TRUE(release_dependants(*store, "a", 7).ok());
+    submit_after("c", {"b"});
+    end_job("b", model::End::DONE, 2, 1);
+  };
+  const auto opened = [&] { ASSERT_TRUE(store->table().erase(kEnds, "b", kAnyVersion).ok()); };
+  // It reads the row of the job, that it waits, then how it stands; and those of `c`.
+  Between slow(*store, Between::Before::request, {{3, fails}, {7, opened}});
+  ASSERT_TRUE(release_if_ready(slow, "b", 7).ok());
+  EXPECT_NE(get_row(store->table(), kAfter, after_key("b", "")).value().version, 0);
+}
+
 TEST_F(ReleaseTest, AJobCannotComeAfterOneThatDoesNotExist) {
   model::Spec spec = spec_of(1);
   spec.add_after("nobody");

@@ -29,9 +29,19 @@ Result<std::vector<Row>> get_rows(Table& table, std::string_view name,
 
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id) {
   auto stored = TRY(read_record<model::Job>(table, kJobs, id));
-  if (stored.version != 0 && stored.record.gone_us() == 0) return stored;
-  return Error{Code::not_found,
-               fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
+  if (stored.version == 0 || stored.record.gone_us() != 0) {
+    return Error{Code::not_found,
+                 fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
+  }
+  const uint64_t tasks = stored.record.spec().tasks();
+  if (tasks == 0 || tasks > kTasksMax) {
+    return Error{Code::corrupt, fmt::format("job {} has {} tasks, which cannot be", id, tasks)};
+  }
+  return stored;
+}
+
+Put same_again(const Stored<model::Job>& job) {
+  return {std::string(kJobs), job.record.id(), job.record.SerializeAsString(), job.version};
 }
 
 Result<uint64_t> number_in_key(std::string_view name, std::string_view key) {

@@ -44,6 +44,10 @@ Result<Stored<Record>> read_record(Table& table, std::string_view name, const st
 // `not_found` if there is no such job.
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id);
 
+// Its row as it is: a commit with it conflicts if the job has changed since it was read, or is
+// gone.
+Put same_again(const Stored<model::Job>& job);
+
 // The page or node that a key of "pages" or "nodes" ends with.
 Result<uint64_t> number_in_key(std::string_view name, std::string_view key);
 

@@ -30,29 +30,49 @@ Error retried_by_others(const std::string& job) {
 // One page, from reading to commit.
 class PageRetry {
  public:
-  PageRetry(Store& store, const model::Job& job, const Row& end, uint64_t number, int64_t now_us)
-      : store_(store), job_(job), end_(end), number_(number), now_us_(now_us) {}
+  // `job` is as it will be, `end` the version of its end; 0: it has none.
+  PageRetry(Store& store, const Stored<model::Job>& job, uint64_t end, uint64_t number,
+            int64_t now_us)
+      : store_(store),
+        stored_(job),
+        job_(job.record),
+        end_(end),
+        number_(number),
+        now_us_(now_us) {}
 
-  uint64_t tasks() const { return tasks_; }  // That the commit will queue again.
+  uint64_t tasks() const { return tasks_; }  // That the commit queues again.
+  // It was retried in this round before: what has failed since then is left to another retry.
+  bool is_done() const { return is_done_; }
 
-  // Nothing to write if no task of it failed.
+  // Returns the version of the job's row; 0: there was nothing to do.
+  Result<uint64_t> commit() {
+    std::vector<Write> writes = TRY(this->writes());
+    if (writes.empty()) return uint64_t{0};
+    writes.insert(writes.begin(), same_again(stored_));
+    if (end_ != 0) writes.emplace_back(put_route(job_));
+    return store_.commit(writes);
+  }
+
+ private:
+  // Nothing to write if no task of it failed. `conflict` if it changes while we read.
   Result<std::vector<Write>> writes() {
     Table& table = store_.table();
     const std::string key = page_key(job_.id(), number_);
     const auto page = TRY(read_record<model::Page>(table, kPages, key));
-    Push push = requeue(TRY(results_of(number_, page.record)));
+    is_done_ = page.record.round() == job_.round();
+    if (is_done_) return std::vector<Write>();
+    Push push = requeue(TRY(results_of(number_, page.record)), page.record);
     if (push.messages.empty()) return std::vector<Write>();
     const bool full = is_full(page.record, number_, job_.spec().tasks());
     std::vector<Write> writes = {Put{
         std::string(kPages), key, without_failed(page.record).SerializeAsString(), page.version}};
     if (full) TRY(cut_tree(counts_of(page.record), writes));
     // As it was read: workers may have ended the job meanwhile (version 0: it must not be there).
-    writes.emplace_back(Erase{std::string(kEnds), job_.id(), end_.version});
+    writes.emplace_back(Erase{std::string(kEnds), job_.id(), end_});
     writes.emplace_back(std::move(push));
     return writes;
   }
 
- private:
   model::Page without_failed(const model::Page& page) const {
     model::Page kept = page;
     std::string failed;
@@ -71,7 +91,8 @@ class PageRetry {
     return kept;
   }
 
-  // Takes the page's bit away, and those of the nodes above that were full because of it.
+  // Takes the page's bit away, and those of the nodes above that were full because of it. The job
+  // has ended with this page, so the bits are there, unless others retry it as well.
   Result<void> cut_tree(Counts below, std::vector<Write>& writes) {
     const uint64_t tasks = job_.spec().tasks();
     uint64_t child = number_;
@@ -80,7 +101,9 @@ class PageRetry {
       const std::string key = node_key(job_.id(), level, number);
       const auto stored = TRY(read_record<model::Node>(store_.table(), kNodes, key));
       model::Node node = stored.record;
-      if (!remove_child(node, child_of(child), below)) return {};
+      if (!remove_child(node, child_of(child), below)) {
+        return Error{Code::conflict, fmt::format("node {} has changed: read it again", key)};
+      }
       node.set_round(job_.round());
       writes.emplace_back(Put{std::string(kNodes), key, node.SerializeAsString(), stored.version});
       if (!is_full(stored.record, level, number, tasks)) return {};
@@ -90,10 +113,19 @@ class PageRetry {
     return {};
   }
 
+  // The outcome may be that of an attempt which was taken for lost when a later one had begun.
+  static uint32_t last_attempt(const model::Page& page, const model::Outcome& outcome) {
+    uint32_t last = outcome.attempt();
+    for (const model::Claim& claim : page.claims()) {
+      if (claim.offset() == outcome.offset()) last = std::max(last, claim.attempt());
+    }
+    return last;
+  }
+
   // From the first failed task to the last, in one range: workers look at the page, and leave out
   // those that have an outcome. Tasks without one are in a message already, and not in the range.
   // (A range for each run of failed tasks would be more rows than some stores take at once.)
-  Push requeue(const std::vector<TaskResult>& results) {
+  Push requeue(const std::vector<TaskResult>& results, const model::Page& page) {
     std::vector<model::Range> ranges;
     tasks_ = 0;
     uint64_t next = 0;  // After the last one of those that lie side by side.
@@ -114,7 +146,7 @@ class PageRetry {
       }
       model::Range& range = ranges.back();
       range.set_last(result.task + 1);
-      range.set_attempt(std::max(range.attempt(), result.outcome.attempt() + 1));
+      range.set_attempt(std::max(range.attempt(), last_attempt(page, result.outcome) + 1));
     }
     Push push{.queue = job_.queue(), .messages = {}};
     for (const model::Range& range : ranges) {
@@ -124,57 +156,53 @@ class PageRetry {
   }
 
   Store& store_;
+  const Stored<model::Job>& stored_;
   const model::Job& job_;
-  const Row& end_;
+  const uint64_t end_;
   const uint64_t number_;
   const int64_t now_us_;
   uint64_t tasks_ = 0;
+  bool is_done_ = false;
 };
+
+Result<void> check_kind(const std::string& job, model::End::Kind kind) {
+  if (kind == model::End::DONE) return {};
+  return Error{Code::invalid, fmt::format("job {} was {}: submit it again instead", job,
+                                          kind == model::End::CANCELLED ? "cancelled" : "skipped")};
+}
 
 // Repeats until the commit is not in anybody's way. Returns how many tasks were queued.
 //
 // Workers may be through with the pages before this one, so that the job has ended again: then it
 // is opened again, too, in another round. What belongs to a round that has ended is dropped by
-// them.
+// them. Each commit writes the job's row: a round is that of the one retry which opened it, and who
+// is late finds the job in another round, or gone.
 Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, uint64_t number,
                             int64_t now_us) {
-  const std::string& id = job.record.id();
+  const std::string id = job.record.id();
+  uint64_t sent = 0;  // Tasks of the last commit. It may have been made although it was refused.
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    const Row end = TRY(get_row(store.table(), kEnds, id));
+    const auto end = TRY(read_record<model::End>(store.table(), kEnds, id));
     const bool opens = end.version != 0;
+    if (opens) TRY(check_kind(id, end.record.kind()));
+    if (first && !opens) return retried_by_others(id);  // We had found it ended.
     Stored<model::Job> next = job;
     if (opens) next.record.set_round(job.record.round() + 1);
-    PageRetry retry(store, next.record, end, number, now_us);
-    std::vector<Write> writes = TRY(retry.writes());
-    if (writes.empty()) return uint64_t{0};
-    if (opens) {
-      writes.insert(writes.begin(),
-                    Put{std::string(kJobs), id, next.record.SerializeAsString(), job.version});
-      writes.emplace_back(put_route(next.record));
-    }
-    if (first && !opens) return retried_by_others(id);  // We had found it ended.
-    const auto committed = store.commit(writes);
+    PageRetry retry(store, next, end.version, number, now_us);
+    const Result<uint64_t> committed = retry.commit();
+    if (committed.ok() && committed.value() == 0) return retry.is_done() ? sent : 0;
     if (committed.ok()) {
       first = false;
-      if (opens) job = Stored<model::Job>{std::move(next.record), committed.value()};
+      job = Stored<model::Job>{std::move(next.record), committed.value()};
       return retry.tasks();
     }
     if (committed.error().code != Code::conflict) return committed.error();
-    if (TRY(read_job(store.table(), id)).version != job.version) return retried_by_others(id);
+    Stored<model::Job> now = TRY(read_job(store.table(), id));
+    if (now.record.round() != job.record.round()) return retried_by_others(id);
+    job = std::move(now);
+    sent = retry.tasks();
   }
   return too_busy(id);
-}
-
-Result<void> check_retry(const std::string& job, const Standing& standing) {
-  if (!has_ended(standing.state)) {
-    return Error{Code::conflict,
-                 fmt::format("job {} has not ended: `dunlin wait {}` first", job, job)};
-  }
-  if (standing.state == JobState::cancelled || standing.state == JobState::skipped) {
-    return Error{Code::invalid, fmt::format("job {} was {}: submit it again instead", job,
-                                            state_word(standing.state))};
-  }
-  return {};
 }
 
 }  // namespace
@@ -182,7 +210,8 @@ Result<void> check_retry(const std::string& job, const Standing& standing) {
 Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job, int64_t now_us) {
   Table& table = store.table();
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    const model::Job record = TRY(read_job(table, job)).record;
+    const Stored<model::Job> stored = TRY(read_job(table, job));
+    const model::Job& record = stored.record;
     const Standing standing = TRY(read_standings(table, {job})).front();
     if (has_ended(standing.state)) {
       // Who cancelled it may have died before it told those that come after.
@@ -195,7 +224,9 @@ Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job,
     end.set_ok(counts.ok);
     end.set_failed(counts.failed);
     end.set_ended_us(now_us);
-    std::vector<Write> writes = {Put{std::string(kEnds), job, end.SerializeAsString(), 0}};
+    // The job is as we found it: it was not removed since, nor started if it waits.
+    std::vector<Write> writes = {same_again(stored),
+                                 Put{std::string(kEnds), job, end.SerializeAsString(), 0}};
     // One that waits has no message yet. With this one a worker finds the end and looks after those
     // that come after it, should we die on the next line.
     if (standing.state == JobState::waiting) {
@@ -216,7 +247,11 @@ Result<Retried> retry_failed(Store& store, const std::string& job, int64_t now_u
   Table& table = store.table();
   Stored<model::Job> stored = TRY(read_job(table, job));
   const Standing standing = TRY(read_standings(table, {job})).front();
-  TRY(check_retry(job, standing));
+  if (!has_ended(standing.state)) {
+    return Error{Code::conflict,
+                 fmt::format("job {} has not ended: `dunlin wait {}` first", job, job)};
+  }
+  TRY(check_kind(job, standing.end.kind()));
   Retried retried{.tasks = 0, .round = stored.record.round() + 1};
   uint64_t left = standing.end.failed();
   bool first = true;
@@ -232,6 +267,9 @@ Result<Retried> retry_failed(Store& store, const std::string& job, int64_t now_u
     TRY(read_pages(
         table, job, 0, level_size(0, stored.record.spec().tasks()), [](uint64_t) { return false; },
         take));
+    // The failures that the end speaks of are gone: the job was removed, or opened by others.
+    if (retried.tasks == 0) TRY(read_job(table, job));
+    if (retried.tasks == 0) return retried_by_others(job);
   }
   return retried;
 }

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <utility>
+#include <set>
 
 #include "sim/test_jobs.h"
 
@@ -28,6 +27,49 @@ class Steer : public TestJobs {
       leases.push_back(one.lease);
     }
     ASSERT_TRUE(store->queue().finish(queue, leases).ok());
+  }
+  model::Page page_of_job(const std::string& id, uint64_t number) {
+    return read_record<model::Page>(store->table(), kPages, page_key(id, number)).value().record;
+  }
+  // A job of three pages that has ended; two of its tasks failed.
+  void failed_job(const std::string& id) {
+    submit_job(id, 600);
+    finish_queued(id);
+    run_tasks(id, 600, 0, 600, {7, 307});
+    end_job(id, model::End::DONE, 598, 2);
+  }
+  // Offsets of the page without an outcome.
+  static std::set<uint32_t> missing(const model::Page& page, uint64_t number) {
+    std::set<uint32_t> offsets;
+    for (uint32_t offset = 0; offset < page_size(number, 600); ++offset) offsets.insert(offset);
+    for (const model::Outcome& one : page.outcomes()) offsets.erase(one.offset());
+    return offsets;
+  }
+  // Workers run what has no outcome. `climbs`: and tell the tree.
+  void run_again(const std::string& id, uint64_t number, model::State state, bool climbs) {
+    model::Page page = page_of_job(id, number);
+    for (const uint32_t offset : missing(page, number)) {
+      *page.add_outcomes() = outcome(offset, state);
+      page.mutable_outcomes()->rbegin()->set_attempt(2);
+    }
+    put_page(id, number, page);
+    if (climbs) climb(id, 600, number, counts_of(page));
+  }
+  // Tasks without an outcome that no message of the job's round holds: they would never end.
+  std::set<uint64_t> forgotten(const std::string& id) {
+    std::set<uint64_t> tasks;
+    for (uint64_t number = 0; number < 3; ++number) {
+      for (const uint32_t offset : missing(page_of_job(id, number), number)) {
+        tasks.insert(number * kPageTasks + offset);
+      }
+    }
+    const uint32_t round = read_job(store->table(), id).value().record.round();
+    for (const model::Range& range : queued(id)) {
+      for (uint64_t task = range.first(); task < range.last(); ++task) {
+        if (range.round() == round) tasks.erase(task);
+      }
+    }
+    return tasks;
   }
 };
 
@@ -169,36 +211,18 @@ TEST_F(Steer, RetryForgetsClaimsAndMovesOfWhatFailed) {
   EXPECT_FALSE(has_bit(page.moved(), 1));
 }
 
-// After the first commit, something happens.
-class Interrupted final : public CallStore {
- public:
-  Interrupted(CallStore& store, std::function<void()> what)
-      : CallStore(1), store_(store), what_(std::move(what)) {}
-
- protected:
-  Answer call(Request&& request) override {
-    const bool commit = std::holds_alternative<Commit>(request);
-    Answer answer = store_.ask(std::move(request));
-    if (commit && what_) std::exchange(what_, {})();
-    return answer;
-  }
-
- private:
-  CallStore& store_;
-  std::function<void()> what_;
-};
-
 // Workers that know that a round has ended drop what they get of it.
 TEST_F(Steer, RetryOpensAnotherRoundIfTheJobHasEndedInBetween) {
   submit_job("j", 600);
   finish_queued("j");
   run_tasks("j", 600, 0, 600, {7, 307});
   end_job("j", model::End::DONE, 598, 2);
-  Interrupted interrupted(*store, [this] {
+  const auto ends = [this] {
     run_tasks("j", 600, 0, 256);
     end_job("j", model::End::DONE, 599, 1);
-  });
-  const Retried retried = retry_failed(interrupted, "j", 9).value();
+  };
+  Between slow(*store, Between::Before::commit, {{2, ends}});
+  const Retried retried = retry_failed(slow, "j", 9).value();
   EXPECT_EQ(retried.tasks, 2);
   EXPECT_EQ(retried.round, 2);
   EXPECT_EQ(standing_of("j").state, JobState::open);
@@ -215,15 +239,127 @@ TEST_F(Steer, OfTwoWhoRetryOneIsTold) {
   finish_queued("j");
   run_tasks("j", 600, 0, 600, {7, 307});
   end_job("j", model::End::DONE, 598, 2);
-  Interrupted interrupted(*store, [this] {
+  const auto retries = [this] {
     run_tasks("j", 600, 0, 256);
     end_job("j", model::End::DONE, 599, 1);
     EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 1);
     run_tasks("j", 600, 256, 512, {307});
     end_job("j", model::End::DONE, 599, 1);
-  });
-  EXPECT_EQ(retry_failed(interrupted, "j", 9).error().code, Code::conflict);
+  };
+  Between slow(*store, Between::Before::commit, {{2, retries}});
+  EXPECT_EQ(retry_failed(slow, "j", 9).error().code, Code::conflict);
   EXPECT_EQ(standing_of("j").state, JobState::failed);
+}
+
+TEST_F(Steer, ACancelBetweenTwoPagesOfARetryHolds) {
+  failed_job("j");
+  const auto cancels = [this] { EXPECT_FALSE(cancel_job(*store, "j", 9).value().has_value()); };
+  Between slow(*store, Between::Before::commit, {{2, cancels}});
+  EXPECT_EQ(retry_failed(slow, "j", 9).error().code, Code::invalid);
+  EXPECT_EQ(standing_of("j").state, JobState::cancelled);
+  EXPECT_EQ(queued("j").size(), 1);
+}
+
+TEST_F(Steer, ARetryStopsWhenSomebodyElseHasOpenedAnotherRound) {
+  const auto round = [this](const std::string& id) {
+    return read_job(store->table(), id).value().record.round();
+  };
+  for (int at = 9; at <= 12; ++at) {  // Its first page takes eight requests, its second one four.
+    const std::string id = "j" + std::to_string(at);
+    failed_job(id);
+    const auto others = [&] {
+      EXPECT_EQ(round(id), 1);
+      run_again(id, 0, model::STATE_FAILED, true);
+      end_job(id, model::End::DONE, 598, 2);
+      finish_queued(id);
+      for (int requests = 1; round(id) < 2; ++requests) {  // It dies after its first page.
+        Dying dying(*store, requests);
+        (void)retry_failed(dying, id, 9).ok();
+      }
+    };
+    Between slow(*store, Between::Before::request, {{at, others}});
+    const auto retried = retry_failed(slow, id, 9);
+    EXPECT_TRUE(!retried.ok() && retried.error().code == Code::conflict) << at;
+    EXPECT_EQ(round(id), 2) << at;
+    EXPECT_EQ(forgotten(id), std::set<uint64_t>()) << at;
+    EXPECT_EQ(counts_of(page_of_job(id, 1)).failed, 1) << at;
+  }
+}
+
+// The page, and the job's row, were changed by others before the commit was repeated.
+TEST_F(Steer, WhatFailsAgainInTheSameRoundIsLeftToAnotherRetry) {
+  for (const bool climbs : {true, false}) {
+    const std::string id = climbs ? "j" : "k";
+    failed_job(id);
+    model::Spec spec = spec_of(1);
+    spec.add_after(id);
+    Repeating deaf(*store, 2, [&] {
+      run_again(id, 1, model::STATE_FAILED, climbs);
+      submit_job("after-" + id, spec);
+    });
+    const auto retried = retry_failed(deaf, id, 9);
+    ASSERT_TRUE(retried.ok()) << retried.error().what;
+    EXPECT_EQ(retried.value().tasks, 2);
+    EXPECT_EQ(queued(id).size(), 2) << "one for each page";
+    EXPECT_TRUE(is_full(page_of_job(id, 1), 1, 600)) << "the tree may have been told of it";
+    EXPECT_EQ(has_bit(node_of(id, 1, 0).full(), 1), climbs);
+  }
+}
+
+TEST_F(Steer, TwoWhoRetryAtAnyMomentForgetNoTask) {
+  bool whole = false;
+  for (int at = 1; !whole && at < 100; ++at) {
+    const std::string id = "j" + std::to_string(at);
+    failed_job(id);
+    const auto others = [&] {
+      (void)retry_failed(*store, id, 9).ok();
+      finish_queued(id);
+      run_again(id, 0, model::STATE_OK, true);
+      run_again(id, 1, model::STATE_OK, true);
+      if (is_full(node_of(id, 1, 0), 1, 0, 600)) end_job(id, model::End::DONE, 600, 0);
+    };
+    Between slow(*store, Between::Before::request, {{at, others}});
+    const auto retried = retry_failed(slow, id, 9);
+    EXPECT_TRUE(retried.ok() || retried.error().code == Code::conflict) << retried.error().what;
+    whole = slow.asked < at;
+    EXPECT_EQ(forgotten(id), std::set<uint64_t>()) << at;
+    const Counts counts = read_progress(*store, id, clock.wall()).value().counts;
+    EXPECT_EQ(counts.failed, 0) << at;
+    const bool ended = has_ended(standing_of(id).state);
+    EXPECT_EQ(ended, counts.ok == 600) << at;
+  }
+  EXPECT_TRUE(whole);
+}
+
+TEST_F(Steer, ARetryGoesOnBesideThoseWhoSubmitAfterTheJob) {
+  failed_job("j");
+  model::Spec spec = spec_of(1);
+  spec.add_after("j");
+  Between slow(*store, Between::Before::commit, {{2, [&] { submit_job("k", spec); }}});
+  EXPECT_EQ(retry_failed(slow, "j", 9).value().tasks, 2);
+  EXPECT_EQ(queued("j").size(), 2);
+}
+
+TEST_F(Steer, ARetryCountsOnFromTheLastStartOnRecord) {
+  submit_job("j", 1);
+  finish_queued("j");
+  model::Page page;
+  *page.add_outcomes() = outcome(0, model::STATE_FAILED);
+  page.add_claims()->set_attempt(3);
+  put_page("j", 0, page);
+  end_job("j", model::End::DONE, 0, 1);
+  EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 1);
+  EXPECT_EQ(queued("j").at(0).attempt(), 4);
+}
+
+TEST_F(Steer, AJobWithoutTasksIsDamaged) {
+  submit_job("j", 1);
+  model::Job job = read_job(store->table(), "j").value().record;
+  job.mutable_spec()->set_tasks(0);
+  put(kJobs, "j", job.SerializeAsString());
+  EXPECT_EQ(cancel_job(*store, "j", 9).error().code, Code::corrupt);
+  end_job("j", model::End::DONE, 0, 1);
+  EXPECT_EQ(retry_failed(*store, "j", 9).error().code, Code::corrupt);
 }
 
 TEST_F(Steer, RetryNeedsAJobThatIsDone) {

@@ -16,7 +16,6 @@ char mask(uint32_t at) { return static_cast<char>(1U << (at % 8)); }
 }  // namespace
 
 uint64_t level_size(uint32_t level, uint64_t tasks) {
-  CHECK(tasks > 0);
   uint64_t size = groups_of(tasks, kPageTasks);
   for (uint32_t i = 0; i < level; ++i) size = groups_of(size, kFanOut);
   return size;
@@ -87,7 +86,7 @@ bool add_child(model::Node& node, uint32_t child, const Counts& counts) {
 
 bool remove_child(model::Node& node, uint32_t child, const Counts& counts) {
   if (!has_bit(node.full(), child)) return false;
-  CHECK(node.ok() >= counts.ok && node.failed() >= counts.failed);
+  if (node.ok() < counts.ok || node.failed() < counts.failed) return false;
   clear_bit(*node.mutable_full(), child);
   node.set_ok(node.ok() - counts.ok);
   node.set_failed(node.failed() - counts.failed);

@@ -24,7 +24,7 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
-// How many members a level has; level 0 is the pages. REQUIRES: tasks > 0
+// How many members a level has; level 0 is the pages.
 uint64_t level_size(uint32_t level, uint64_t tasks);
 // The level of the root: 0 if one page holds all tasks.
 uint32_t root_level(uint64_t tasks);
@@ -55,7 +55,8 @@ bool is_full(const model::Node& node, uint32_t level, uint64_t number, uint64_t 
 
 // Sets the child's bit and adds its counts; false, and nothing changes, if it was set.
 bool add_child(model::Node& node, uint32_t child, const Counts& counts);
-// Takes both away again; false, and nothing changes, if the bit was not set.
+// Takes both away again; false, and nothing changes, if the bit was not set, or if the node counts
+// fewer tasks than that: then the two were not read at the same time.
 bool remove_child(model::Node& node, uint32_t child, const Counts& counts);
 
 }  // namespace dunlin

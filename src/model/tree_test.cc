@@ -86,5 +86,13 @@ TEST(Tree, TheRootIsFullWhenTheLastPageIs) {
   EXPECT_EQ(counts_of(nodes[{top, 0}]), (Counts{tasks, 0}));
 }
 
+TEST(Tree, ANodeThatCountsFewerTasksThanItsChildStays) {
+  model::Node node;
+  add_child(node, 3, {5, 0});
+  EXPECT_FALSE(remove_child(node, 3, {4, 1}));
+  EXPECT_EQ(counts_of(node), (Counts{5, 0}));
+  EXPECT_TRUE(has_bit(node.full(), 3));
+}
+
 }  // namespace
 }  // namespace dunlin
