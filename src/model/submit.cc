@@ -12,7 +12,7 @@
 namespace dunlin {
 namespace {
 
-constexpr int kTriesMax = 20;  // Commits that others may get in the way of.
+constexpr int kTriesMax = 100;  // Commits that others may get in the way of.
 constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";  // In ASCII order.
 constexpr int kTimeDigits = 9;  // 45 bits of milliseconds: for a thousand years.
 constexpr int kRandomDigits = 4;
@@ -102,28 +102,43 @@ Result<std::optional<std::string>> find_existing(Store& store, const model::Job&
                            quote(options.key), id, id)};
 }
 
-Result<std::vector<Row>> ends_before(Store& store, const model::Spec& spec) {
-  if (spec.after_size() == 0) return std::vector<Row>();
+// Those that a job comes after, in the order of the spec.
+struct Others {
+  std::vector<Row> ends;
+  std::vector<Stored<model::Job>> jobs;
+};
+
+// `not_found` if one is gone. The ends first: one that is removed after that changes its end.
+Result<Others> read_others(Store& store, const model::Spec& spec) {
+  Others others;
+  if (spec.after_size() == 0) return others;
   const std::vector<std::string> keys(spec.after().begin(), spec.after().end());
-  for (const std::string& key : keys) TRY(read_job(store.table(), key));
-  return get_rows(store.table(), kEnds, keys);
+  others.ends = TRY(get_rows(store.table(), kEnds, keys));
+  for (const std::string& key : keys) others.jobs.push_back(TRY(read_job(store.table(), key)));
+  return others;
 }
 
 // What comes after other jobs starts, waits or is skipped by how they stand at this very moment:
-// if that changes before the commit, it conflicts.
-Result<std::vector<Write>> beginning(const model::Job& job, const std::vector<Row>& ends) {
+// if that changes before the commit, it conflicts. One that has not ended might end and go away
+// before the commit, and would then have no end as well: so its own row is compared, too.
+Result<std::vector<Write>> beginning(const model::Job& job, const Others& others) {
   std::vector<Write> writes;
-  const Decision decision = TRY(decide_release(job.spec(), ends));
+  const Decision decision = TRY(decide_release(job.spec(), others.ends));
   const bool waits = decision.what == Release::wait;
-  for (const Row& end : ends) {
+  for (size_t i = 0; i < others.ends.size(); ++i) {
+    const Row& end = others.ends[i];
     if (end.version != 0) {
       writes.emplace_back(Put{std::string(kEnds), end.key, end.value, end.version});
-      continue;
+    } else {
+      writes.emplace_back(Erase{std::string(kEnds), end.key, 0});
+      writes.emplace_back(same_again(others.jobs[i]));
     }
-    writes.emplace_back(Erase{std::string(kEnds), end.key, 0});
     if (!waits) continue;
     // The mark makes whoever ends the other job look at what comes after it.
-    writes.emplace_back(Put{std::string(kAfter), after_key(end.key, ""), "", kAnyVersion});
+    if (end.version == 0) {
+      writes.emplace_back(Put{std::string(kAfter), after_key(end.key, ""), "", kAnyVersion});
+    }
+    // One that has ended must stay until it is decided: its end will be asked for again.
     writes.emplace_back(Put{std::string(kAfter), after_key(end.key, job.id()), "", 0});
   }
   const int64_t now_us = job.spec().created_us();
@@ -153,9 +168,8 @@ Result<std::optional<Put>> open_route(Table& table, const model::Job& job) {
 // The one commit. `route`: if it must be put. `key`: its row as it is, which may name a job that is
 // gone; none if the job has no key.
 Result<std::vector<Write>> submission(const model::Job& job, const Row& key,
-                                      const std::optional<Put>& route,
-                                      const std::vector<Row>& ends) {
-  std::vector<Write> writes = TRY(beginning(job, ends));
+                                      const std::optional<Put>& route, const Others& others) {
+  std::vector<Write> writes = TRY(beginning(job, others));
   writes.emplace_back(Put{std::string(kJobs), job.id(), job.SerializeAsString(), 0});
   if (route) writes.emplace_back(*route);
   if (job.spec().keep_ms() != 0 && job.spec().keep_ms() != kKeepForever) {
@@ -171,6 +185,15 @@ Result<std::vector<Write>> submission(const model::Job& job, const Row& key,
 
 Result<void> put_blobs(Blobs& store, const std::vector<NamedBlob>& blobs) {
   for (const NamedBlob& blob : blobs) TRY(store.put(blob.name, blob.size, blob.source));
+  return {};
+}
+
+// A job that this one comes after is gone, so nobody can submit it any more. Whoever did so before
+// needs them.
+Result<void> erase_blobs(Store& store, const std::string& job,
+                         const std::vector<NamedBlob>& blobs) {
+  if (TRY(get_row(store.table(), kJobs, job)).version != 0) return {};
+  for (const NamedBlob& blob : blobs) TRY(store.blobs().erase(blob.name));
   return {};
 }
 
@@ -279,12 +302,16 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
     const auto existing =
         look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();
     if (existing) return Submitted{*existing, true};
-    const std::vector<Row> ends = TRY(ends_before(store, job.spec()));
+    const Result<Others> others = read_others(store, job.spec());
+    if (!others.ok() && others.error().code == Code::not_found && blobs_there) {
+      TRY(erase_blobs(store, job.id(), options.blobs));
+    }
+    if (!others.ok()) return others.error();
     if (!blobs_there) TRY(put_blobs(store.blobs(), options.blobs));
     blobs_there = true;
     const std::optional<Put> route =
         options.route_known ? std::nullopt : TRY(open_route(store.table(), job));
-    const auto committed = store.commit(TRY(submission(job, key, route, ends)));
+    const auto committed = store.commit(TRY(submission(job, key, route, others.value())));
     if (!committed.ok() && committed.error().code == Code::conflict) continue;
     if (!committed.ok()) return committed.error();
     return Submitted{job.id(), false};

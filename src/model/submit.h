@@ -65,7 +65,8 @@ struct Submitted {
 };
 
 // `conflict` if the id or key belongs to a different job, `not_found` if a job that it comes after
-// does not exist. Nothing but blobs is left behind by a submission that fails.
+// does not exist, or goes away meanwhile. Nothing but blobs is left behind by a submission that
+// fails, and no blobs either if it is `not_found`.
 Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& options);
 
 // The messages that start a job: all of its tasks, those that are in reserve by themselves.

@@ -151,6 +151,59 @@ TEST_F(Submit, AKeyComparesTheInputsToo) {
   EXPECT_EQ(store->blobs().list("", "", 10).value().size(), 1);
 }
 
+// The other one is removed while the inputs are stored; it has ended before that, or since.
+TEST_F(Submit, ASubmissionAfterAJobThatGoesAwayLeavesNothing) {
+  for (const bool ended : {true, false}) {
+    submit_job("a", 1);
+    if (ended) end_job("a", model::End::DONE, 1, 0);
+    const auto goes = [this] {
+      for (const std::string_view table : {kEnds, kJobs}) {
+        ASSERT_TRUE(store->table().erase(table, "a", kAnyVersion).ok());
+      }
+    };
+    model::Spec spec = spec_of(1);
+    spec.add_after("a");
+    spec.set_stdin_blob(input_blob_name("j", "stdin"));
+    Between slow(*store, Between::Before::commit, {{1, goes}});
+    const auto refused =
+        submit(slow, spec, {.id = "j", .blobs = {blob_of_bytes(spec.stdin_blob(), "much")}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::not_found);
+    EXPECT_NE(refused.error().what.find("job a"), std::string::npos) << refused.error().what;
+    EXPECT_TRUE(store->blobs().list("", "", 1).value().empty());
+    for (const std::string_view table : {kJobs, kWaits, kAfter}) {
+      EXPECT_TRUE(store->table().scan(table, "", "", 1).value().empty()) << table;
+    }
+  }
+}
+
+TEST_F(Submit, TheInputsOfAJobThatAnotherClientSubmittedStay) {
+  submit_job("a", 1);
+  end_job("a", model::End::DONE, 1, 0);
+  model::Spec spec = spec_of(1);
+  spec.add_after("a");
+  spec.set_stdin_blob(input_blob_name("j", "stdin"));
+  const SubmitOptions options{.id = "j", .blobs = {blob_of_bytes(spec.stdin_blob(), "much")}};
+  // The same submission, as it was made after this one has looked for its job.
+  const auto other = [&] {
+    ASSERT_TRUE(submit(*store, spec, options).ok());
+    for (const std::string_view table : {kEnds, kJobs}) {
+      ASSERT_TRUE(store->table().erase(table, "a", kAnyVersion).ok());
+    }
+  };
+  bool whole = false;
+  for (int at = 1; !whole && at < 100; ++at) {
+    Between slow(*store, Between::Before::request, {{at, other}});
+    (void)submit(slow, spec, options).ok();
+    whole = slow.asked < at;
+    EXPECT_EQ(store->blobs().get(spec.stdin_blob(), 0, 10).value(), "much") << at;
+    store = memory_store(clock);
+    submit_job("a", 1);
+    end_job("a", model::End::DONE, 1, 0);
+  }
+  EXPECT_TRUE(whole);
+}
+
 TEST_F(Submit, WhatCannotBeIsRefusedWithItsName) {
   struct Case {
     std::function<void(model::Spec&)> spoil;
