@@ -14,7 +14,7 @@ constexpr Millis kSweepEvery = Millis(700);
 
 // Late copies of requests come within nine seconds: the world is as much faster.
 RemoverOptions removal(size_t commit_rows) {
-  return {.commit_rows = commit_rows, .stone_kept = Millis(15'000), .late = Millis(12'000)};
+  return {.commit_rows = commit_rows, .stone_kept = Millis(15'000)};
 }
 
 WallTime wall_of(const Events& events) { return WallTime(events.now().time_since_epoch()); }
@@ -50,8 +50,10 @@ void TaskWorld::remove(const std::string& job) {
 // One look after the other, by a process that may die; another one takes its place.
 void TaskWorld::sweep(std::shared_ptr<Sweeper> sweeper) {
   if (sweeper == nullptr) {
-    sweeper = std::make_shared<Sweeper>(
-        SweeperOptions{.removal = removal(commit_rows_), .sole = true, .not_before = WallTime()});
+    sweeper = std::make_shared<Sweeper>(SweeperOptions{.removal = removal(commit_rows_),
+                                                       .sole = true,
+                                                       .late = Millis(12'000),
+                                                       .not_before = WallTime()});
   }
   run_fiber(
       [this, sweeper](Fiber& fiber) {

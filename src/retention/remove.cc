@@ -114,21 +114,21 @@ Result<std::vector<Verdict>> Remover::remove(std::span<Candidate> jobs, WallTime
   for (size_t at = 0; at < jobs.size(); at += most) {
     const std::span<Candidate> group = jobs.subspan(at, std::min(most, jobs.size() - at));
     const std::vector<Verdict> some = TRY(remove_group(group, to_us(now)));
-    std::vector<model::Job> stones;
+    std::vector<model::Job> old;
+    std::vector<model::Job> late;
     for (size_t i = 0; i < group.size(); ++i) {
-      if (some[i] == Verdict::removed && group[i].job.version != 0) {
-        stones.push_back(group[i].job.record);
-      }
+      if (some[i] != Verdict::removed || group[i].job.version == 0) continue;
+      (is_old(group[i]) ? old : late).push_back(group[i].job.record);
     }
-    const Result<void> cleared = clear(std::move(stones), now);
+    Result<void> cleared = clear_some(old, true, now);
+    if (cleared.ok()) cleared = clear_some(late, false, now);
     if (!cleared.ok() && cleared.error().code != Code::denied) return cleared.error();
     std::ranges::copy(some, std::back_inserter(verdicts));
   }
   return verdicts;
 }
 
-Result<std::vector<Remover::Way>> Remover::choose(std::span<const Candidate> group,
-                                                  int64_t now_us) {
+Result<std::vector<Remover::Way>> Remover::choose(std::span<const Candidate> group) {
   std::vector<Way> ways;
   std::vector<std::string> ended;
   for (const Candidate& one : group) {
@@ -140,8 +140,8 @@ Result<std::vector<Remover::Way>> Remover::choose(std::span<const Candidate> gro
   std::vector<std::string> small;
   for (const Candidate& one : group) {
     const model::Spec& spec = one.job.record.spec();
-    const bool is_small = !is_late(one.end.record, now_us) && spec.tasks() <= kPageTasks &&
-                          !spec.has_iterations() && spec.after_size() == 0;
+    const bool is_small = is_old(one) && spec.tasks() <= kPageTasks && !spec.has_iterations() &&
+                          spec.after_size() == 0;
     ways.push_back(judge(one) != Verdict::removed          ? Way::stays
                    : awaited.contains(one.job.record.id()) ? Way::awaited
                    : is_small                              ? Way::at_once
@@ -157,17 +157,13 @@ Result<std::vector<Remover::Way>> Remover::choose(std::span<const Candidate> gro
   return ways;
 }
 
-bool Remover::is_late(const model::End& end, int64_t now_us) const {
-  return now_us - end.ended_us() < us(options_.late);
-}
-
 std::string Remover::stone_row(const model::Job& stone) const {
   return expiry_key(stone.gone_us() + us(options_.stone_kept), stone.id());
 }
 
 // Together if nobody is in the way, else one by one.
 Result<std::vector<Verdict>> Remover::remove_group(std::span<Candidate> group, int64_t now_us) {
-  const std::vector<Way> ways = TRY(choose(group, now_us));
+  const std::vector<Way> ways = TRY(choose(group));
   const bool together = TRY(commit_removal(group, ways, now_us));
   std::vector<Verdict> verdicts;
   for (size_t i = 0; i < group.size(); ++i) {
@@ -345,19 +341,25 @@ Result<void> Remover::erase_orphans(const std::string& until) {
 }
 
 Result<void> Remover::clear(std::vector<model::Job> stones, WallTime now) {
+  const auto late = std::ranges::partition(stones, [&](const model::Job& stone) {
+    return to_us(now) - stone.gone_us() >= us(options_.stone_kept);
+  });
+  const auto resting = static_cast<size_t>(late.begin() - stones.begin());
+  TRY(clear_some(std::span(stones).first(resting), true, now));
+  return clear_some(std::span(stones).subspan(resting), false, now);
+}
+
+Result<void> Remover::clear_some(std::span<const model::Job> stones, bool with_stones,
+                                 WallTime now) {
   if (stones.empty()) return {};
   waiting_.clear();
   std::vector<std::string> ids;
   for (const model::Job& stone : stones) ids.push_back(stone.id());
   for (const std::string& job : TRY(those_with_blobs(ids))) TRY(erase_blobs(job));
   for (const std::string& job : TRY(those_with_rows(kOutputs, ids))) TRY(erase_rows(kOutputs, job));
-  const std::vector<Row> ends = TRY(get_rows(store_.table(), kEnds, ids));
-  for (size_t i = 0; i < stones.size(); ++i) {
-    TRY(clear_rows(stones[i]));
-    const auto end = parse_row<model::End>(kEnds, ends[i]);
-    const bool late = end.ok() && is_late(end.value().record, to_us(now));
-    const bool rests = to_us(now) - stones[i].gone_us() >= us(options_.stone_kept);
-    if (rests || !late) TRY(erase_stone(stones[i]));
+  for (const model::Job& stone : stones) {
+    TRY(clear_rows(stone));
+    if (with_stones) TRY(erase_stone(stone));
   }
   TRY(flush());
   for (const model::Job& stone : stones) TRY(drop_own_replies(stone, to_us(now)));

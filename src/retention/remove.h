@@ -1,13 +1,14 @@
 // How ended jobs leave the store, with all that belongs to them.
 //
-// A small job whose end is long ago goes in one commit. Of any other one the row becomes a stone
-// first (Job.gone_us): from then on nobody finds the job, and a retry of it, or a submission after
-// it, conflicts. Then its blobs, outputs, pages, nodes and ledger go, and the stone last. Whoever
-// dies in between leaves a stone, and beside it a row in `expiry` by which the sweeper finds it.
-// What is needed for the rest is in the stone.
+// A small job whose end is known to be old goes in one commit. Of any other one the row becomes a
+// stone first (Job.gone_us): from then on nobody finds the job, and a retry of it, or a submission
+// after it, conflicts. Then its blobs, outputs, pages, nodes and ledger go, and the stone last.
+// Whoever dies in between leaves a stone, and beside it a row in `expiry` by which the sweeper
+// finds it. What is needed for the rest is in the stone.
 //
-// A job that ended lately keeps its stone for a while, and is cleared a second time: what late
-// workers wrote meanwhile goes, too.
+// A job that may have ended lately keeps its stone for a while, and is cleared a second time: what
+// late workers wrote meanwhile goes, too. When a job ended is what a worker says, whose clock may
+// be wrong: so its end is taken for old only if the store itself shows it.
 //
 // Calls block as the store does; one thread at a time.
 #pragma once
@@ -29,9 +30,9 @@ namespace dunlin {
 struct RemoverOptions {
   size_t commit_rows = kBatchMax;  // That the store takes in one commit.
   Millis stone_kept = std::chrono::minutes(10);
-  // Whoever may still write something of a job that ended so long ago is stopped, or gone; and no
-  // copy of its submission is on its way.
-  Millis late = std::chrono::hours(1);
+  // Ends whose rows have this version, or less, are old: whoever may still write something of such
+  // a job is stopped, or gone; and no copy of its submission is on its way.
+  uint64_t old_ends = 0;
 };
 
 // Of the table `history`.
@@ -79,7 +80,7 @@ class Remover {
   // How a job goes.
   enum class Way { stays, awaited, at_once, by_stone };
 
-  Result<std::vector<Way>> choose(std::span<const Candidate> group, int64_t now_us);
+  Result<std::vector<Way>> choose(std::span<const Candidate> group);
   Result<std::vector<Verdict>> remove_group(std::span<Candidate> group, int64_t now_us);
   Result<Verdict> bury_one(Candidate& one, int64_t now_us);
   Result<bool> commit_removal(std::span<Candidate> group, std::span<const Way> ways,
@@ -100,10 +101,11 @@ class Remover {
 
   Result<void> erase_blobs(const std::string& job);
   Result<void> erase_rows(std::string_view table, const std::string& job);
+  Result<void> clear_some(std::span<const model::Job> stones, bool with_stones, WallTime now);
   Result<void> clear_rows(const model::Job& stone);
   Result<void> erase_stone(const model::Job& stone);
   std::string stone_row(const model::Job& stone) const;  // In `expiry`.
-  bool is_late(const model::End& end, int64_t now_us) const;
+  bool is_old(const Candidate& one) const { return one.end.version <= options_.old_ends; }
   Result<void> drop_own_replies(const model::Job& job, int64_t now_us);
   Result<void> write(std::vector<Write> writes);  // Of one job: together, and in this order.
   Result<void> flush();

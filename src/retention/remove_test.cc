@@ -14,12 +14,18 @@ namespace {
 
 class Remove : public TestRetention {
  protected:
+  // Much later all ends are known to be old.
+  RemoverOptions removal(WallTime now) const {
+    return {.old_ends = now == kMuchLater ? kAnyVersion : 0};
+  }
   Verdict remove(const std::string& id, WallTime now) { return remove(*store, id, now); }
-  static Verdict remove(CallStore& at, const std::string& id, WallTime now) {
-    Remover remover(at, {});
+  Verdict remove(CallStore& at, const std::string& id, WallTime now) const {
+    Remover remover(at, removal(now));
     std::vector<Candidate> jobs = remover.read({id}).value();
     return remover.remove(jobs, now).value().front();
   }
+  // Whatever rests of stones is cleared.
+  void sweep_stones(WallTime now) { sweep_for(RemoverOptions().stone_kept + Millis(60'000), now); }
 };
 
 TEST_F(Remove, ASmallJobGoesInOneCommit) {
@@ -38,7 +44,7 @@ TEST_F(Remove, AJobGoesWithAllThatBelongsToIt) {
     put_blob(input_blob_name("j", "0"));
     put_blob(blob_name("j", 7, 1, "out"));
     EXPECT_EQ(remove("j", now), Verdict::removed);
-    sweep_for(RemoverOptions().stone_kept + Millis(60'000), now);
+    sweep_stones(now);
     EXPECT_EQ(left_of("j"), "");
     EXPECT_NE(left_of("jj"), "");
   }
@@ -51,7 +57,7 @@ TEST_F(Remove, WhatWorkersWriteLateGoesToo) {
   EXPECT_TRUE(jobs_after(store->table(), "", 10).value().empty());
   run_tasks("j", 3, 0, 3);
   put_blob(blob_name("j", 1, 1, "out"));
-  sweep_for(RemoverOptions().stone_kept + Millis(60'000), kSoonLater);
+  sweep_stones(kSoonLater);
   EXPECT_EQ(left_of("j"), "");
 }
 
@@ -103,12 +109,111 @@ TEST_F(Remove, AJobStaysWhileAnotherWaitsForItAndForMore) {
   }
 }
 
+TEST_F(Remove, AJobThatHadEndedStaysWhileAnotherWaitsForItAndForMore) {
+  ended_job("a", 3, {});
+  submit_job("b", 1);
+  submit_after("c", {"a", "b"});
+  EXPECT_EQ(remove("a", kMuchLater), Verdict::awaited);
+  end_job("b", model::End::DONE, 1, 0);
+  ASSERT_TRUE(release_dependants(*store, "b", now_us()).ok());
+  EXPECT_EQ(queued("c").size(), 1);
+  EXPECT_EQ(remove("a", kMuchLater), Verdict::removed);
+  EXPECT_TRUE(store->table().scan(kAfter, "", "", 1).value().empty());
+}
+
+// The one that is removed has ended before, or since; the other one ends in the end.
+TEST_F(Remove, WhatIsSubmittedAfterAJobThatGoesAtAnyMomentWaitsForNobody) {
+  for (const bool ended : {true, false}) {
+    for (const WallTime now : {kMuchLater, kSoonLater}) {
+      bool whole = false;
+      for (int at = 1; !whole && at < 100; ++at) {
+        store = memory_store(clock);
+        submit_job("a", 1);
+        submit_job("b", 1);
+        if (ended) end_job("a", model::End::DONE, 1, 0);
+        const auto goes = [&] {
+          end_job("a", model::End::DONE, 1, 0);
+          ASSERT_TRUE(release_dependants(*store, "a", now_us()).ok());
+          (void)remove("a", now);
+        };
+        model::Spec spec = spec_of(1);
+        spec.add_after("a");
+        spec.add_after("b");
+        Between slow(*store, Between::Before::request, {{at, goes}});
+        const auto submitted = submit(slow, spec, {.id = "c"});
+        whole = slow.asked < at;
+        if (whole) goes();
+        EXPECT_TRUE(submitted.ok() || submitted.error().code == Code::not_found) << at;
+        end_job("b", model::End::DONE, 1, 0);
+        ASSERT_TRUE(release_dependants(*store, "b", now_us()).ok());
+        EXPECT_TRUE(store->table().scan(kWaits, "", "", 1).value().empty()) << at;
+        EXPECT_EQ(submitted.ok(), read_job(store->table(), "c").ok()) << at;
+        EXPECT_TRUE(!submitted.ok() || queued("c").size() == 1) << at;
+        EXPECT_NE(remove("a", kMuchLater), Verdict::awaited) << at;
+      }
+      EXPECT_TRUE(whole);
+    }
+  }
+}
+
+TEST_F(Remove, ACancelAtAnyMomentOfARemovalLeavesNothing) {
+  for (const WallTime now : {kMuchLater, kSoonLater}) {
+    bool whole = false;
+    for (int at = 1; !whole && at < 100; ++at) {
+      submit_job("j", 3);
+      const auto goes = [&] {
+        run_tasks("j", 3, 0, 3);
+        end_job("j", model::End::DONE, 3, 0);
+        EXPECT_EQ(remove("j", now), Verdict::removed);
+      };
+      Between slow(*store, Between::Before::request, {{at, goes}});
+      const auto cancelled = cancel_job(slow, "j", now_us());
+      whole = slow.asked < at;
+      if (whole) (void)remove("j", now);
+      EXPECT_TRUE(cancelled.ok() || cancelled.error().code == Code::not_found);
+      sweep_stones(now);
+      EXPECT_EQ(left_of("j"), "") << at;
+    }
+    EXPECT_TRUE(whole);
+  }
+}
+
+TEST_F(Remove, ARetryAtAnyMomentOfARemovalLeavesAllOrNothing) {
+  for (const WallTime now : {kMuchLater, kSoonLater}) {
+    bool whole = false;
+    for (int at = 1; !whole && at < 100; ++at) {
+      submit_job("j", 300);
+      drain(read_job(store->table(), "j").value().record.queue());
+      run_tasks("j", 300, 0, 300, {1, 257});
+      end_job("j", model::End::DONE, 298, 2);
+      Verdict verdict = Verdict::open;
+      Between slow(*store, Between::Before::request, {{at, [&] { verdict = remove("j", now); }}});
+      const auto retried = retry_failed(slow, "j", now_us());
+      whole = slow.asked < at;
+      EXPECT_EQ(retried.ok(), verdict != Verdict::removed) << at;
+      // It has no end any more, or is not there.
+      EXPECT_TRUE(retried.ok() || retried.error().code == Code::not_found ||
+                  retried.error().code == Code::conflict)
+          << retried.error().what;
+      if (retried.ok()) {
+        EXPECT_EQ(retried.value().tasks, 2);
+        end_job("j", model::End::DONE, 300, 0);
+        drain(read_job(store->table(), "j").value().record.queue());
+        EXPECT_EQ(remove("j", kMuchLater), Verdict::removed);
+      }
+      sweep_stones(now);
+      EXPECT_EQ(left_of("j"), "") << at;
+    }
+    EXPECT_TRUE(whole);
+  }
+}
+
 TEST_F(Remove, OneOfARetryAndARemovalWins) {
   for (const uint64_t tasks : {3, 300}) {
     submit_job("j", tasks);
     run_tasks("j", tasks, 0, tasks, {1});
     end_job("j", model::End::DONE, tasks - 1, 1);
-    Remover remover(*store, {});
+    Remover remover(*store, removal(kMuchLater));
     std::vector<Candidate> jobs = remover.read({"j"}).value();
     ASSERT_EQ(retry_failed(*store, "j", now_us()).value().tasks, 1);
     EXPECT_EQ(remover.remove(jobs, kMuchLater).value().front(), Verdict::open);
@@ -134,13 +239,31 @@ TEST_F(Remove, ARepeatedSubmissionOfWhatIsGoneStartsNothing) {
   EXPECT_EQ(read_job(store->table(), "j").error().code, Code::not_found);
 }
 
+// It had ended hours ago, by the clock of the worker that ended it.
+TEST_F(Remove, ALateCopyOfTheSubmissionOfWhatIsGoneStartsNothing) {
+  Copying copying(*store);
+  ASSERT_TRUE(submit(copying, spec_of(3), {.id = "j"}).ok());
+  drain(read_job(store->table(), "j").value().record.queue());
+  run_tasks("j", 3, 0, 3);
+  end_job("j", model::End::DONE, 3, 0);
+  Remover remover(*store, {});
+  std::vector<Candidate> jobs = remover.read({"j"}).value();
+  ASSERT_EQ(remover.remove(jobs, kMuchLater).value().front(), Verdict::removed);
+  ASSERT_EQ(copying.commits.size(), 1);
+  (void)store->ask(Commit(copying.commits.front()));
+  EXPECT_EQ(read_job(store->table(), "j").error().code, Code::not_found);
+  EXPECT_EQ(store->info().value().queues.size(), 0);
+  sweep_stones(kMuchLater);
+  EXPECT_EQ(left_of("j"), "");
+}
+
 TEST_F(Remove, AKeyMayBeUsedAgainAfterItsJobIsGone) {
   for (const WallTime now : {kMuchLater, kSoonLater}) {
     ended_job("j", 3, {.key = "nightly"});
     EXPECT_EQ(remove("j", now), Verdict::removed);
     EXPECT_EQ(submit(*store, spec_of(3), {.id = "k", .key = "nightly"}).value().id, "k");
     // The stone of the first one does not take the key from the second.
-    sweep_for(RemoverOptions().stone_kept + Millis(60'000), now);
+    sweep_stones(now);
     EXPECT_EQ(left_of("j"), "");
     EXPECT_EQ(get_row(store->table(), kKeys, "nightly").value().value, "k");
     end_job("k", model::End::DONE, 3, 0);
@@ -159,7 +282,7 @@ TEST_F(Remove, ManyJobsAreRemovedWithFewRequests) {
   put(kOutputs, output_key("j007-", 0, 1, "out"), "of another job, in between");
   put(kOutputs, output_key("j050", 0, 1, "out"), "much");
   Counting counting(*store);
-  Remover remover(counting, {});
+  Remover remover(counting, removal(kMuchLater));
   std::vector<Candidate> jobs = remover.read(ids).value();
   const std::vector<Verdict> verdicts = remover.remove(jobs, kMuchLater).value();
   EXPECT_EQ(verdicts, std::vector<Verdict>(ids.size(), Verdict::removed));
@@ -174,7 +297,7 @@ TEST_F(Remove, OneInTheWayDoesNotKeepTheOthers) {
   ended_job("b", 1, {});
   ended_job("c", 300, {});
   submit_job("d", 1);
-  Remover remover(*store, {});
+  Remover remover(*store, removal(kMuchLater));
   std::vector<Candidate> jobs = remover.read({"a", "b", "c", "d", "e"}).value();
   end_job("b", model::End::CANCELLED, 0, 0);  // The row is another one now.
   const std::vector<Verdict> want = {Verdict::removed, Verdict::removed, Verdict::removed,
@@ -187,8 +310,8 @@ TEST_F(Remove, OneInTheWayDoesNotKeepTheOthers) {
 
 TEST_F(Remove, TwoWhoRemoveTheSameCountItOnce) {
   ended_job("a", 1, {});
-  Remover one(*store, {});
-  Remover other(*store, {});
+  Remover one(*store, removal(kMuchLater));
+  Remover other(*store, removal(kMuchLater));
   std::vector<Candidate> jobs = one.read({"a"}).value();
   std::vector<Candidate> same = other.read({"a"}).value();
   EXPECT_EQ(one.remove(jobs, kMuchLater).value().front(), Verdict::removed);
@@ -214,7 +337,7 @@ TEST_F(Remove, CommitsFitIntoWhatAStoreTakes) {
               {.key = "key-" + ids.back(), .owner = "o-" + ids.back()});
   }
   Counting counting(*store);
-  Remover remover(counting, {.commit_rows = 100});
+  Remover remover(counting, {.commit_rows = 100, .old_ends = kAnyVersion});
   std::vector<Candidate> jobs = remover.read(ids).value();
   ASSERT_TRUE(remover.remove(jobs, kMuchLater).ok());
   EXPECT_LE(counting.rows_most, 100);
@@ -231,17 +354,17 @@ TEST_F(Remove, ARemovalThatIsCutOffIsFinishedLater) {
         put(kOutputs, output_key("j", 0, 1, "out"), "much");
         put_blob(blob_name("j", 0, 1, "out"));
         Dying dying(*store, requests);
-        Remover remover(dying, {});
+        Remover remover(dying, removal(now));
         const auto found = remover.read({"j"});
         std::vector<Candidate> jobs = found.ok() ? found.value() : std::vector<Candidate>();
         whole = found.ok() && remover.remove(jobs, now).ok();
-        if (!whole) sweep_for(RemoverOptions().stone_kept + Millis(60'000), now);
+        if (!whole) sweep_stones(now);
         const bool there = read_job(store->table(), "j").ok();
         if (there) {
           EXPECT_EQ(remove("j", kMuchLater), Verdict::removed) << requests;
-          sweep_for(RemoverOptions().stone_kept + Millis(60'000), kMuchLater);
+          sweep_stones(kMuchLater);
         }
-        if (whole) sweep_for(RemoverOptions().stone_kept + Millis(60'000), now);
+        if (whole) sweep_stones(now);
         EXPECT_EQ(left_of("j"), "") << requests;
       }
       EXPECT_TRUE(whole);
@@ -273,7 +396,7 @@ TEST_F(Remove, TheQueueOfAClientThatWaitedGoesWithItsJob) {
     push_reply(own_reply_queue("j"), "j");
     EXPECT_EQ(remove("j", now), Verdict::removed);
     EXPECT_EQ(store->queue().depth(own_reply_queue("j")).value(), Depth());
-    sweep_for(RemoverOptions().stone_kept + Millis(60'000), now);
+    sweep_stones(now);
     EXPECT_EQ(left_of("j"), "");
   }
 }

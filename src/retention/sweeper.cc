@@ -120,6 +120,19 @@ Result<bool> Sweeper::is_mine(CallStore& store, uint64_t version, Instant now) {
          std::to_string(version);
 }
 
+// What has a version that was there `late` ago is as old as that, whatever anybody's clock says.
+RemoverOptions Sweeper::removal(uint64_t version, Instant now) {
+  RemoverOptions removal = options_.removal;
+  if (!options_.sole) return removal;
+  if (seen_.version == 0) seen_ = {version, now};
+  if (now - seen_.since >= options_.late) {
+    old_ = seen_.version;
+    seen_ = {version, now};
+  }
+  removal.old_ends = old_;
+  return removal;
+}
+
 Result<void> Sweeper::leave(CallStore& store) {
   if (options_.sole || written_ == 0 || written_ != state_.version) return {};
   TRY(store.table().put(kRetention, {std::string(kLeft), std::to_string(written_), kAnyVersion}));
@@ -134,7 +147,7 @@ Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
   const bool mine = TRY(is_mine(store, stored.version, now.at));
   if (stored.version != state_.version) state_ = {stored.version, now.at};
   if (!mine) return kLookMax;
-  Remover remover(store, options_.removal);
+  Remover remover(store, removal(stored.version, now.at));
   Look look{store, remover, TRY(read_rule(store.table())), stored.record, kRoom};
   look.state.set_clock_us(
       stored.version == 0 ? wall_us
@@ -178,20 +191,16 @@ Result<void> Sweeper::sweep_expiry(Look& look) {
   const std::string until = expiry_key(look.state.clock_us() - kExpiryStepUs, "~");
   std::string after;
   while (look.room > 0) {
-    const std::vector<Row> rows =
+    std::vector<Row> rows =
         TRY(look.store.table().scan(kExpiry, "", after, std::min(kScan, look.room)));
-    std::vector<std::string> keys;
+    std::erase_if(rows, [&](const Row& row) { return row.key > until; });
+    if (rows.empty()) return {};
     std::vector<std::string> jobs;
-    for (const Row& row : rows) {
-      if (row.key > until) break;
-      keys.push_back(row.key);
-      jobs.push_back(job_in_key(row.key));
-    }
-    if (keys.empty()) return {};
-    after = keys.back();
-    look.room -= std::min(look.room, keys.size());
+    for (const Row& row : rows) jobs.push_back(job_in_key(row.key));
+    after = rows.back().key;
+    look.room -= std::min(look.room, rows.size());
     std::vector<Candidate> candidates = TRY(look.remover.read(jobs));
-    TRY(settle(look, std::move(candidates), keys, false));
+    TRY(settle(look, std::move(candidates), rows, false));
   }
   return {};
 }
@@ -255,19 +264,20 @@ int64_t Sweeper::again_us(const Look& look, const model::Job& job) {
 
 // Removes what is due and files the rest under the time when it is. `rows`: of `expiry`, which
 // brought us here, one for each job; a job may have several.
-Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
-                             const std::vector<std::string>& rows, bool late) {
+Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs, const std::vector<Row>& rows,
+                             bool late) {
   const int64_t now_us = look.state.clock_us();
   std::map<std::string, Candidate> due;  // By id.
   std::map<std::string, model::Job> stones;
-  std::set<std::string> filed;  // Rows of `expiry`.
-  const std::set<std::string> old(rows.begin(), rows.end());
+  std::set<std::string> filed;          // Rows of `expiry`.
+  std::map<std::string, uint64_t> old;  // Versions of rows of `expiry`.
+  for (const Row& row : rows) old.emplace(row.key, row.version);
   for (Candidate& one : jobs) {
     const model::Job& job = one.job.record;
     if (one.job.version == 0) continue;  // It is gone, and its row is all that is left.
     if (job.gone_us() != 0) {
       const int64_t rests_us = job.gone_us() + us(options_.removal.stone_kept);
-      if (!rows.empty()) filed.insert(expiry_key(rests_us, job.id()));
+      filed.insert(expiry_key(rests_us, job.id()));
       if (!rows.empty()) stones.emplace(job.id(), job);
     } else if (one.end.version == 0) {
       if (!rows.empty() || job.spec().keep_ms() == 0) {
@@ -301,13 +311,15 @@ Result<void> Sweeper::settle(Look& look, std::vector<Candidate> jobs,
       writes.emplace_back(Put{std::string(kExpiry), row, "", kAnyVersion});
     }
   }
-  for (const std::string& row : old) {
-    if (!filed.contains(row)) writes.emplace_back(Erase{std::string(kExpiry), row, kAnyVersion});
+  for (const auto& [row, version] : old) {
+    if (!filed.contains(row)) writes.emplace_back(Erase{std::string(kExpiry), row, version});
   }
   const size_t most = std::min(options_.removal.commit_rows, kBatchMax / 2);
   for (size_t at = 0; at < writes.size(); at += most) {
     const size_t count = std::min(most, writes.size() - at);
-    TRY(look.store.commit(std::span(writes).subspan(at, count)));
+    const auto committed = look.store.commit(std::span(writes).subspan(at, count));
+    // Somebody has filed a job under the same time since we read the row: it is looked at again.
+    if (!committed.ok() && committed.error().code != Code::conflict) return committed.error();
   }
   return {};
 }

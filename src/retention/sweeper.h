@@ -54,7 +54,11 @@ struct SweepNow {
 
 struct SweeperOptions {
   RemoverOptions removal = {};
-  bool sole = false;  // No other sweeper runs: it need not watch for one.
+  // It is that of a hub: no other sweeper runs, so it need not watch for one, and one counter gives
+  // the versions of all rows.
+  bool sole = false;
+  // An end that it has known for so long, by its own steady clock, is old (RemoverOptions).
+  Millis late = std::chrono::minutes(30);
   WallTime not_before = kNotBefore;
 };
 
@@ -80,11 +84,12 @@ class Sweeper {
   };
 
   Result<bool> is_mine(CallStore& store, uint64_t version, Instant now);
+  RemoverOptions removal(uint64_t version, Instant now);
   Result<void> sweep_expiry(Look& look);
   Result<void> sweep_jobs(Look& look);
   Result<void> sweep_late_ids(Look& look);
   static int64_t again_us(const Look& look, const model::Job& job);
-  Result<void> settle(Look& look, std::vector<Candidate> jobs, const std::vector<std::string>& rows,
+  Result<void> settle(Look& look, std::vector<Candidate> jobs, const std::vector<Row>& rows,
                       bool late);
   Result<void> sweep_workers(Look& look, Instant now);
   Result<void> sweep_routes(Look& look);
@@ -100,6 +105,8 @@ class Sweeper {
   const SweeperOptions options_;
   SeenRow state_;         // The row of the state, as we last saw it.
   uint64_t written_ = 0;  // Its version, if we wrote it.
+  SeenRow seen_;          // A version that all rows had by then, or a smaller one,
+  uint64_t old_ = 0;      // and one of `late` ago.
   Instant housekeeping_;  // When the next is due.
   std::map<std::string, SeenRow> workers_;
   uint64_t removed_ = 0;

@@ -282,6 +282,100 @@ TEST_F(Sweeping, OneThatLeavesIsFollowedAtOnce) {
   EXPECT_EQ(third.commits, 0);
 }
 
+// Whoever ended it has a clock that is hours behind.
+TEST_F(Sweeping, OnlyAnEndThatTheSweeperHasKnownForLongNeedsNoStone) {
+  set_rule(kHourMs, kHourMs);
+  const std::string known = made("aaaa");
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), hours(1) + minutes(1));
+  EXPECT_EQ(left_of(known), "");
+  const std::string late = job_id_prefix(wall_of(now_us()) + hours(1)) + "bbbb";
+  ended_job(late, 1, {});
+  sweep(sweeper, hours(2) + minutes(1), hours(2) + minutes(2));
+  EXPECT_FALSE(there(late));
+  EXPECT_NE(left_of(late), "");
+  sweep(sweeper, hours(2) + minutes(3), hours(2) + minutes(14));
+  EXPECT_EQ(left_of(late), "");
+}
+
+// Versions of rows say nothing there: each machine makes them by its own clock.
+TEST_F(Sweeping, WhereThereIsNoHubEachJobHasAStone) {
+  set_rule(kHourMs, kHourMs);
+  const std::string id = made("aaaa");
+  Sweeper sweeper({.not_before = WallTime()});
+  sweep(sweeper, Millis(0), hours(1) + minutes(1));
+  EXPECT_FALSE(there(id));
+  EXPECT_NE(left_of(id), "");
+  sweep(sweeper, hours(1) + minutes(2), hours(1) + minutes(14));
+  EXPECT_EQ(left_of(id), "");
+}
+
+TEST_F(Sweeping, TwoAtOnceCountEachJobOnceAndLeaveNothing) {
+  bool whole = false;
+  for (int at = 1; !whole && at < 200; ++at) {
+    store = memory_store(clock);
+    set_rule(2 * kHourMs, 2 * kHourMs);
+    std::vector<std::string> ids = {made("aaaa"), made("bbbb", {.key = "k"}),
+                                    made("cccc", {.keep_ms = kHourMs}), made("dddd", {}, 300)};
+    put_blob(blob_name(ids[0], 0, 1, "out"));
+    Sweeper one(sole());
+    Sweeper other(sole());
+    sweep(one, Millis(0), minutes(40));
+    sweep(other, Millis(0), minutes(40));
+    const auto sweeps = [&] { sweep(other, hours(3), hours(3)); };
+    Between slow(*store, Between::Before::request, {{at, sweeps}});
+    const SweepNow then = this->at(hours(3));
+    const auto swept = one.sweep(slow, then);
+    EXPECT_TRUE(swept.ok()) << swept.error().what;
+    whole = slow.asked < at;
+    sweep(one, hours(3) + minutes(1), hours(4));
+    for (const std::string& id : ids) EXPECT_EQ(left_of(id), "") << at;
+    EXPECT_EQ(history_of_day().jobs(), 4) << at;
+    EXPECT_EQ(rows(kExpiry), 0) << at;
+  }
+  EXPECT_TRUE(whole);
+}
+
+// It is removed by a client whose clock is behind, while a sweeper thinks that it goes on.
+TEST_F(Sweeping, AStoneIsFoundThoughItIsFiledUnderATimeThatHasPassed) {
+  const std::string id = job_id_prefix(wall_of(now_us())) + "aaaa";
+  bool whole = false;
+  for (int at = 1; !whole && at < 100; ++at) {
+    store = memory_store(clock);
+    model::Spec spec = spec_of(1);
+    spec.set_keep_ms(kHourMs);
+    submit_job(id, spec);
+    drain(read_job(store->table(), id).value().record.queue());
+    const auto removed = [&] {
+      end_job(id, model::End::DONE, 1, 0);
+      Remover remover(*store, {});
+      std::vector<Candidate> jobs = remover.read({id}).value();
+      const WallTime behind = wall_of(now_us()) + hours(1) - RemoverOptions().stone_kept;
+      EXPECT_EQ(remover.remove(jobs, behind).value().front(), Verdict::removed);
+    };
+    Sweeper sweeper(sole());
+    Between slow(*store, Between::Before::request, {{at, removed}});
+    ASSERT_TRUE(sweeper.sweep(slow, this->at(hours(1) + minutes(1))).ok());
+    whole = slow.asked < at;
+    if (whole) removed();
+    sweep(sweeper, hours(1) + minutes(2), hours(4));
+    EXPECT_EQ(left_of(id), "") << at;
+  }
+  EXPECT_TRUE(whole);
+}
+
+TEST_F(Sweeping, AStoneThatIsNotFiledIsFoundByItsId) {
+  set_rule(kHourMs, kHourMs);
+  const std::string id = made("aaaa");
+  Remover remover(*store, {});
+  std::vector<Candidate> jobs = remover.read({id}).value();
+  ASSERT_EQ(remover.remove(jobs, wall_of(now_us())).value().front(), Verdict::removed);
+  ASSERT_GT(store->table().erase_all(kExpiry, "0").value(), 0);
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), hours(2));
+  EXPECT_EQ(left_of(id), "");
+}
+
 TEST_F(Sweeping, RowsOfWorkersGoOnceTheyWereSilentLongEnough) {
   const auto heartbeat = [&](const std::string& id, Millis time, Millis off) {
     model::WorkerInfo info;
