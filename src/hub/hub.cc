@@ -145,12 +145,26 @@ void Hub::let_beginners_in() {
     Beginner first = std::move(beginners_.front());
     beginners_.pop_front();
     --sessions_.at(first.session).unanswered;
-    if (enters) {
-      take_part(first.session, first.id, std::move(first.part), now_);
-    } else {
+    if (!enters) {
       stage(first.session, first.id, no_place_for_upload());
+      continue;
     }
+    const uint64_t upload = first.part.upload;
+    take_part(first.session, first.id, std::move(first.part), now_);
+    take_repeats(upload);
   }
+}
+
+// Of the first part of an upload that is in now. If they waited on they would begin it once more
+// after its end, and it would keep a place that nobody uses.
+void Hub::take_repeats(uint64_t upload) {
+  const auto is_other = [&](const Beginner& each) { return each.part.upload != upload; };
+  const auto repeats = std::ranges::stable_partition(beginners_, is_other);
+  for (Beginner& each : repeats) {
+    --sessions_.at(each.session).unanswered;
+    take_part(each.session, each.id, std::move(each.part), now_);
+  }
+  beginners_.erase(repeats.begin(), repeats.end());
 }
 
 void Hub::stage(SessionId session, uint64_t id, Answer&& answer) {

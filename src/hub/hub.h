@@ -102,6 +102,7 @@ class Hub {
   bool has_place();
   void give_up(uint64_t upload);
   void let_beginners_in();
+  void take_repeats(uint64_t upload);
   void pull(SessionId session, uint64_t id, Pull&& pull, Instant now);
   void wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline);
   Waiter take(uint64_t number);

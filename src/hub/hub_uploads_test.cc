@@ -102,6 +102,21 @@ TEST_F(HubUploads, WhoBeginsWaitsForAPlaceAndTheOthersGoOn) {
   EXPECT_TRUE(done(end(4, 8)));
 }
 
+TEST_F(HubUploads, WhoAsksAgainWhileItWaitsBeginsOnce) {
+  for (uint64_t upload = 1; upload <= 6; ++upload) EXPECT_TRUE(done(begin(1 + upload % 2, upload)));
+  EXPECT_EQ(begin(3, 7), std::nullopt);
+  const uint64_t first = last_id;
+  EXPECT_EQ(begin(3, 7), std::nullopt);
+  const uint64_t second = last_id;
+  EXPECT_TRUE(done(go_on(1, 2)));
+  EXPECT_TRUE(done(end(1, 2)));
+  EXPECT_TRUE(done(answer(first)));
+  EXPECT_TRUE(done(answer(second)));
+  EXPECT_TRUE(done(go_on(3, 7)));
+  EXPECT_TRUE(done(end(3, 7)));
+  EXPECT_EQ(hub.uploads(), 5U);
+}
+
 TEST_F(HubUploads, WhoGetsNoPlaceIsToldSo) {
   for (uint64_t upload = 1; upload <= 6; ++upload) EXPECT_TRUE(done(begin(1 + upload % 2, upload)));
   EXPECT_EQ(begin(3, 7), std::nullopt);
