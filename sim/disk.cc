@@ -13,16 +13,16 @@ void overwrite(std::string& contents, uint64_t offset, std::string_view bytes) {
   std::copy(bytes.begin(), bytes.end(), contents.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Whether a write changes any byte of the sector of `at`. One that is written with what it has
-// stays as it is, however the power goes.
+// Whether a write changes any byte of the sector of `at`, up to that one. What comes before is
+// written with what it has and stays as it is, however the power goes: in a sector that is appended
+// to, and just so in one that is written again from its beginning.
 bool changes_sector(const std::string& durable, const SimFile::Change& change, uint64_t at) {
   constexpr uint64_t kSector = 512;
-  const uint64_t start = at / kSector * kSector;
-  const uint64_t first = std::max(start, change.offset);
-  const uint64_t last = std::min(start + kSector, change.offset + change.bytes.size());
-  if (last > durable.size()) return true;
-  const auto written = std::string_view(change.bytes).substr(first - change.offset, last - first);
-  return std::string_view(durable).substr(first, last - first) != written;
+  if (at >= durable.size()) return true;
+  const uint64_t first = std::max(at / kSector * kSector, change.offset);
+  const uint64_t size = at + 1 - first;
+  return std::string_view(durable).substr(first, size) !=
+         std::string_view(change.bytes).substr(first - change.offset, size);
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

@@ -310,10 +310,11 @@ class EngineWorld {
              (push != nullptr && push->queue == held.queue);
     };
     if (std::ranges::any_of(engine.writes, names)) return false;
+    // No note that was there before: after a crash it tells whether this one happened.
     Keep keep{.queue = held.queue,
               .lease = held.engine,
               .step = held.step,
-              .note = std::to_string(random_.below(1000)),
+              .note = std::to_string(random_.next()),
               .hold = Millis(random_.percent(20) ? 0 : 1 + random_.below(3000))};
     if (random_.percent(90)) ++held.step;
     engine.writes.emplace_back(keep);
