@@ -95,11 +95,10 @@ bool TascaasBooks::is_known(const std::string& infra) const {
 
 // --- Every write ---
 
-void TascaasBooks::committed(SimCall& call, WallTime wall, Instant begun, Instant now,
-                             const Commit& commit) {
+void TascaasBooks::committed(SimCall& call, const SimNow& told, Instant now, const Commit& commit) {
   ++commits_;
   trace(call, now, commit);
-  Context context{call, wall, begun, now};
+  Context context{call, told, now};
   for (const Write& write : commit.writes) {
     if (const auto* push = std::get_if<Push>(&write)) {
       for (const Message& message : push->messages) context.pushed.insert(message.id);
@@ -184,7 +183,7 @@ void TascaasBooks::partition_written(Context& context, const Place& place, const
   SimCall& call = context.call;
   if (call.kind == SimCall::Kind::turn && call.job == place.first &&
       call.said.partition == place.second) {
-    heard_at_[place] = context.begun;
+    heard_at_[place] = context.told.begun;
     call.wrote = true;
     call.after = after;
   }
@@ -221,8 +220,8 @@ void TascaasBooks::handed(Context& context, const Place& place, const Job::Parti
   EXPECT_TRUE(first) << name_of(place) << " was handed out twice in turn " << after.turn();
   const auto id = fmt::format("{}.{}.{}", place.first.substr(0, 36), place.second, after.turn());
   EXPECT_TRUE(context.finished.contains(id)) << name_of(place) << " keeps its message";
-  call.marked.push_back(place);
-  handed_at_[place] = context.begun;
+  call.marked.push_back({place.first, place.second, after.turn()});
+  handed_at_[place] = context.told.begun;
 }
 
 // Only what is lost may be handed out again: by the time that has really passed, as far as clocks
@@ -235,7 +234,10 @@ void TascaasBooks::taken_back(Context& context, const Place& place, const Job& j
   EXPECT_TRUE(after.queued() || after.crashes() >= kLossesMax) << name_of(place);
   EXPECT_FALSE(before.queued()) << name_of(place) << " waited already";
   const bool gone = !before.holder().empty() && !is_known(before.holder());
-  EXPECT_FALSE(gone && after.crashes() > before.crashes())
+  // It may have been forgotten since the call has looked.
+  const auto forgotten = forgotten_.find(before.holder());
+  const bool known = forgotten == forgotten_.end() || forgotten->second > context.told.commits;
+  EXPECT_TRUE(known || after.crashes() == before.crashes())
       << name_of(place) << " is blamed for its infrastructure";
   const Millis threshold = kThresholdReports * Millis(job.report_ms());
   if (!before.started()) {
@@ -276,7 +278,8 @@ void TascaasBooks::dispatch_written(Context& context, const Dispatch& dispatch) 
   const SimCall& call = context.call;
   for (const Infrastructure& one : before.infrastructures()) {
     if (ids.contains(one.id())) continue;
-    const Millis silent = context.wall - tascaas::from_ms(one.seen_ms());
+    forgotten_[one.id()] = commits_;
+    const Millis silent = context.told.wall - tascaas::from_ms(one.seen_ms());
     const bool left = call.kind == SimCall::Kind::leave && call.infra == one.id();
     EXPECT_TRUE(left || silent > kGoneAfter * Millis(tenant.scale_ms()))
         << "infrastructure " << one.id() << " was forgotten after " << silent.count();
@@ -294,11 +297,11 @@ void TascaasBooks::dispatch_written(Context& context, const Dispatch& dispatch) 
 void TascaasBooks::check_advice(const Context& context, const Dispatch& before,
                                 const Dispatch& after) {
   EXPECT_EQ(after.dispatched(), 0U);
-  EXPECT_GT(context.wall - tascaas::from_ms(before.resumed_ms()), Millis(tenant.scale_ms()));
+  EXPECT_GT(context.told.wall - tascaas::from_ms(before.resumed_ms()), Millis(tenant.scale_ms()));
   double slots = 0;
   double most = 0;
   const auto live = [&](const Infrastructure& one) {
-    return context.wall - tascaas::from_ms(one.seen_ms()) <
+    return context.told.wall - tascaas::from_ms(one.seen_ms()) <
            kSilentAfter * Millis(tenant.scale_ms());
   };
   for (const Infrastructure& one : before.infrastructures()) {
@@ -329,19 +332,33 @@ void TascaasBooks::taken_in(const std::vector<tascaas::Taken>& taken) {
   }
 }
 
+// Nobody has started it, or has taken it back, as may happen before the call knows what it did: a
+// copy of its commit was quicker.
+bool TascaasBooks::still_waits_for(const SimTurn& turn) const {
+  const Job::Partition& now = jobs_.at(turn.job).partitions(static_cast<int>(turn.partition));
+  return now.turn() == turn.turn && !now.started();
+}
+
 void TascaasBooks::handed_out(SimCall& call, const std::vector<tascaas::Handed>& handed) {
   std::set<Place> told;
   for (const tascaas::Handed& one : handed) {
     const Place place(one.job, one.partition);
     EXPECT_TRUE(told.insert(place).second) << name_of(place) << " was told twice";
-    EXPECT_TRUE(std::ranges::find(call.marked, place) != call.marked.end())
-        << name_of(place) << " was told to " << call.infra << ", but not handed out";
+    const bool marked = std::ranges::any_of(call.marked, [&](const SimTurn& turn) {
+      return turn.job == one.job && turn.partition == one.partition;
+    });
+    EXPECT_TRUE(marked) << name_of(place) << " was told to " << call.infra
+                        << ", but not handed out";
   }
   EXPECT_LE(call.counted, call.marked.size() * (1 + call.doubts)) << "too many were counted";
   if (call.doubts > 0) return;
-  EXPECT_EQ(told.size(), call.marked.size()) << "somebody was not told what it has";
+  for (const SimTurn& turn : call.marked) {
+    const Place place(turn.job, turn.partition);
+    EXPECT_TRUE(told.contains(place) || !still_waits_for(turn))
+        << call.infra << " was not told that it has " << name_of(place);
+  }
   // What is handed out while the advice is followed counts for nobody.
-  const bool scaling = dispatch_.scaling() || scaled_until_ >= call.commits;
+  const bool scaling = dispatch_.scaling() || scaled_until_ >= call.now.commits;
   EXPECT_TRUE(call.counted == told.size() || (call.counted == 0 && scaling))
       << call.counted << " were counted of " << told.size();
 }
@@ -361,7 +378,7 @@ void TascaasBooks::took_turn(SimCall& call, const balance::Share& share) {
     const int64_t at = state.resumed_ms + call.said.elapsed.count();
     const bool again = !state.started || at - state.last_ms < kGapMs;
     right = share.code == balance::Code::ended ? state.finished : again;
-    if (state.since <= call.commits) break;
+    if (state.since <= call.now.commits) break;
   }
   EXPECT_TRUE(right) << name_of(place) << " was refused with " << static_cast<int>(share.code);
 }
@@ -458,7 +475,9 @@ void TascaasBooks::check_nothing_left(const std::set<std::string>& excused) {
   }
   EXPECT_EQ(count("job/").size(), jobs_.size());
   EXPECT_EQ(count("intake/").size(), files_.size());
-  EXPECT_EQ(count("dispatch/").size(), 1U);
+  // Nobody may have registered: there may have been nothing to do.
+  const bool registered = versions_.contains(tascaas::dispatch_row(tenant.name()));
+  EXPECT_EQ(count("dispatch/").size(), registered ? 1U : 0U);
   const Depth depth = store_.queue().depth(tascaas::queue_of(tenant.name())).value();
   EXPECT_EQ(depth.ready + depth.leased, 0U) << "messages are left";
 }

@@ -27,14 +27,25 @@ struct SimJobFile {
   bool balanced = true;
 };
 
+// When a part of a call began.
+struct SimNow {
+  WallTime wall = {};
+  Instant begun = {};
+  uint64_t commits = 0;  // How many there had been.
+};
+
+// A partition of a job, and its turn.
+struct SimTurn {
+  std::string job;
+  size_t partition = 0;
+  uint32_t turn = 0;
+};
+
 // One call of a service, with what is laid to its account.
 struct SimCall {
   enum class Kind { enroll, update, jobs, leave, turn, upload, drop };
   Kind kind = Kind::update;
-  // As its code was last told:
-  WallTime wall = {};
-  Instant begun = {};
-  uint64_t commits = 0;  // How many there had been.
+  SimNow now = {};  // As its code was last told.
 
   std::string infra = {};
   std::string job = {};
@@ -42,10 +53,10 @@ struct SimCall {
   uint64_t results = 0;  // What it uploads says so many iterations.
 
   uint64_t doubts = 0;  // Requests of which it does not know whether they were carried out.
-  std::vector<std::pair<std::string, size_t>> marked = {};  // Partitions that it handed out.
-  uint64_t counted = 0;                                     // For the advice.
-  bool wrote = false;                                       // The partition's turn.
-  tascaas::Job::Partition after = {};                       // What that left.
+  std::vector<SimTurn> marked = {};    // What it handed out.
+  uint64_t counted = 0;                // For the advice.
+  bool wrote = false;                  // What the partition said.
+  tascaas::Job::Partition after = {};  // What that left.
 };
 
 class TascaasBooks {
@@ -60,8 +71,8 @@ class TascaasBooks {
   SimCall& open(SimCall::Kind kind);
   uint64_t commits() const { return commits_; }
 
-  // A commit was carried out for a call, which had begun then by that clock.
-  void committed(SimCall& call, WallTime wall, Instant begun, Instant now, const Commit& commit);
+  // A commit was carried out for a call, whose code had been told that it is `told`.
+  void committed(SimCall& call, const SimNow& told, Instant now, const Commit& commit);
   // What a call's code has returned.
   void taken_in(const std::vector<tascaas::Taken>& taken);
   void handed_out(SimCall& call, const std::vector<tascaas::Handed>& handed);
@@ -85,8 +96,7 @@ class TascaasBooks {
   };
   struct Context {
     SimCall& call;
-    WallTime wall;
-    Instant begun;
+    SimNow told;
     Instant now;
     std::set<std::string> pushed = {};
     std::set<std::string> finished = {};
@@ -111,6 +121,7 @@ class TascaasBooks {
   void check_files();
   void check_nothing_left(const std::set<std::string>& excused);
   bool is_known(const std::string& infra) const;
+  bool still_waits_for(const SimTurn& turn) const;
 
   CallStore& store_;
   const std::vector<SimJobFile>& files_;
@@ -119,8 +130,9 @@ class TascaasBooks {
   std::map<std::string, uint64_t> versions_;
   std::map<std::string, tascaas::Job> jobs_;
   tascaas::Dispatch dispatch_;
-  uint64_t scaled_until_ = 0;       // The commit that ended the last scaling phase.
-  std::set<std::string> reported_;  // Jobs that a call said it has made.
+  std::map<std::string, uint64_t> forgotten_;  // Infrastructures, and the commit that did it.
+  uint64_t scaled_until_ = 0;                  // The commit that ended the last scaling phase.
+  std::set<std::string> reported_;             // Jobs that a call said it has made.
   std::map<std::tuple<std::string, size_t, uint32_t>, std::string> holders_;
   std::map<std::string, std::tuple<std::string, size_t, uint32_t>> tickets_;  // By message.
   std::map<Place, Instant> handed_at_;

@@ -231,20 +231,17 @@ void TascaasWorld::go_on(Lane& lane, Answer answer) {
   SimCall& call = *lane.call;
   link_.post(
       std::get<Request>(*wish),
-      [this, &call, wall = call.wall, begun = call.begun](const Request& request,
-                                                          const Answer& said) {
+      [this, &call, told = call.now](const Request& request, const Answer& said) {
         const auto* commit = std::get_if<Commit>(&request);
         if (commit == nullptr || !std::holds_alternative<Committed>(said)) return;
-        books_.committed(call, wall, begun, events_.now(), *commit);
+        books_.committed(call, told, events_.now(), *commit);
       },
       [this, &lane](Answer&& said) { go_on(lane, std::move(said)); });
 }
 
 WallTime TascaasWorld::begin(Service& service, SimCall& call) {
-  call.wall = service.clock.wall();
-  call.begun = events_.now();
-  call.commits = books_.commits();
-  return call.wall;
+  call.now = {service.clock.wall(), events_.now(), books_.commits()};
+  return call.now.wall;
 }
 
 // As the REST service does before it answers an infrastructure; what fails is done by somebody
