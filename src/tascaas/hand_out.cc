@@ -70,10 +70,11 @@ Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& que
     writes.emplace_back(finish);
     const Result<uint64_t> written = store.commit(writes);
     if (written.ok()) return handed;
-    // It may have happened: what is marked must be told, or nobody starts it for long.
-    const bool unknown = written.error().code == Code::unavailable;
-    if (written.error().code != Code::conflict && !unknown) return written.error();
-    repeated |= unknown;
+    const Code code = written.error().code;
+    if (code != Code::conflict && code != Code::unavailable) return written.error();
+    // It may have happened, even if it conflicts now: a copy of it was quicker, and others have
+    // written since. What is marked must be told, or nobody starts it for long.
+    repeated = true;
   }
   return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
 }

@@ -8,6 +8,7 @@
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
+#include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
@@ -32,6 +33,31 @@ class FailingOnce final : public CallStore {
   CallStore& store_;
   int left_;
   const bool carried_out_;
+};
+
+// A copy of its first commit that finishes messages is quicker than the commit itself, and somebody
+// else writes the row in between.
+class Overtaken final : public CallStore {
+ public:
+  explicit Overtaken(CallStore& store) : CallStore(2), store_(store) {}
+
+  bool happened() const { return happened_; }
+
+ protected:
+  Answer call(Request&& request) override {
+    const auto* commit = std::get_if<Commit>(&request);
+    const auto* put = commit == nullptr ? nullptr : std::get_if<Put>(&commit->writes[0]);
+    if (put == nullptr || !put->key.starts_with("job/") || std::exchange(happened_, true)) {
+      return store_.ask(std::move(request));
+    }
+    EXPECT_TRUE(std::holds_alternative<Committed>(store_.ask(Request(request))));
+    EXPECT_TRUE(store_.table().put(kTable, {put->key, put->value, kAnyVersion}).ok());
+    return store_.ask(std::move(request));
+  }
+
+ private:
+  CallStore& store_;
+  bool happened_ = false;
 };
 
 class HandOut : public testing::Test {
@@ -87,6 +113,13 @@ std::vector<std::pair<int, bool>> steps() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Steps, FailingHandOut, testing::ValuesIn(steps()));
+
+TEST_F(HandOut, WhatWasMarkedBeforeAConflictIsTold) {
+  Overtaken overtaken(*store_);
+  ask(overtaken);
+  EXPECT_TRUE(overtaken.happened());
+  EXPECT_EQ(told_.size(), 4U);
+}
 
 TEST_F(HandOut, AllStepsAreTried) {
   FailingOnce failing(*store_, 14, false);
