@@ -104,15 +104,17 @@ Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tena
 }
 
 // Results that are there say that the partition has done its share, even if it never said so: the
-// share that it knew of, for others may have got it a larger one since.
+// share that it knew of, for others may have got it a larger one since. If several have had it,
+// nobody knows whose results these are: one that was given up may have come back.
 Result<void> settle(Store& store, const std::string& id, Job& job, size_t index, Loss loss) {
   const auto results =
       find_file(store.table(), job.tenant(), result_key(id, std::to_string(index), "results.dat"));
   if (!results.ok() && results.error().code != Code::not_found) return results.error();
   Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
   if (results.ok() && partition.started()) {
+    const bool alone = partition.turn() == 1;
     partition.set_finished(true);
-    partition.set_done(std::max(partition.done(), partition.told()));
+    partition.set_done(alone ? std::max(partition.done(), partition.told()) : partition.told());
     partition.set_assigned(partition.done());
   } else {
     queue_again(job, index, loss == Loss::crashed);

@@ -78,7 +78,10 @@ void queue_again(Job& job, size_t index, bool crashed) {
   const uint64_t iterations = partition.iterations();
   const uint32_t turn = partition.turn() + 1;
   const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
+  const std::optional<uint64_t> told =
+      partition.has_told() ? std::optional(partition.told()) : std::nullopt;
   partition.Clear();
+  if (told) partition.set_told(*told);  // Whoever heard that may still come back.
   partition.set_assigned(iterations);
   partition.set_iterations(iterations);
   partition.set_turn(turn);

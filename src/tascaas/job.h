@@ -31,7 +31,7 @@ uint64_t target_seconds(const Job& job);
 void add_partition(Job& job, uint64_t iterations);
 // If all have finished and have not done enough: one for the rest.
 bool add_rest(Job& job);
-// Puts one back into the queue: it has never been there. One that has `crashed` too often stays
+// Puts one back into the queue, as if nobody had begun it. One that has `crashed` too often stays
 // out.
 void queue_again(Job& job, size_t partition, bool crashed);
 bool is_hopeless(const Job::Partition& partition);

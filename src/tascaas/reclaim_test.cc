@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include "sim/clock.h"
+#include "store/memory.h"
+#include "tascaas/dispatcher.h"
+#include "tascaas/files.h"
+#include "tascaas/intake.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+#include "tascaas/turns.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+using std::chrono::seconds;
+
+// One job with two partitions, which report every 20 seconds.
+class Reclaim : public testing::Test {
+ protected:
+  void SetUp() override {
+    EXPECT_TRUE(add_tenant(*store_, "t", {.max_partitions = 2}, now_).ok());
+    tenant_ = read_tenant(store_->table(), "t").value();
+    EXPECT_TRUE(put_text(*store_, "t", "input/data", "x", now_).ok());
+    const char* text = R"({"iterations":10000,"time":400,"inputFile":"data","initWorkers":2})";
+    EXPECT_TRUE(put_text(*store_, "t", "input/a.config", text, now_).ok());
+    job_ = take_in(*store_, tenant_, now_).value().at(0).job;
+    infra_ = register_infrastructure(*store_, tenant_, 4, 4, now_).value();
+    EXPECT_EQ(hand_out(*store_, tenant_, infra_, 2, now_).value().size(), 2U);
+    say(Word::start, 0, 0);
+    say(Word::start, 1, 0);
+  }
+
+  Job::Partition partition(int index) {
+    return read_tascaas_job(store_->table(), job_).value().record.partitions(index);
+  }
+
+  // Returns what it is told to do. Time is since the partition began.
+  uint64_t say(Word word, size_t index, uint64_t done, Millis elapsed = Millis(0)) {
+    const auto share = take_turn(*store_, job_, {word, index, done, elapsed}, now_).value();
+    EXPECT_EQ(share.code, balance::Code::ok);
+    return share.assigned;
+  }
+
+  void upload_results(size_t index) {
+    const std::string key = result_key(job_, std::to_string(index), "results.dat");
+    EXPECT_TRUE(put_text(*store_, "t", key, "results", now_).ok());
+  }
+
+  // The infrastructure lives, and so does the first partition.
+  void wait(Millis time) {
+    for (const Millis step = seconds(20); time > Millis(0); time -= step) {
+      now_ += step;
+      EXPECT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+      say(Word::report, 0, first_ += 10, now_ - began_);
+      ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+    }
+  }
+
+  SimClock clock_;
+  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  WallTime now_{seconds(1'700'000'000)};
+  const WallTime began_ = now_;
+  Tenant tenant_;
+  std::string job_;
+  std::string infra_;
+  uint64_t first_ = 0;
+};
+
+TEST_F(Reclaim, ResultsCountAsMuchAsWhoHadThePartitionHasSaid) {
+  wait(seconds(20));
+  say(Word::report, 1, 4000, seconds(20));
+  wait(seconds(20));
+  const uint64_t told = say(Word::report, 1, 9000, seconds(40));
+  upload_results(1);
+  wait(seconds(120));
+  EXPECT_TRUE(partition(1).finished());
+  EXPECT_GE(partition(1).done(), std::min<uint64_t>(told, 9000));
+}
+
+// The first who had it was told to do less than the second one has said to have done.
+TEST_F(Reclaim, ResultsCountAsWhatTheLeastWasToldOfAllWhoHadThePartition) {
+  for (int t = 20; t <= 60; t += 20) {
+    wait(seconds(20));
+    say(Word::report, 1, static_cast<uint64_t>(t) / 20, seconds(t));
+  }
+  const uint64_t told = partition(1).told();
+  ASSERT_LT(told, 3000U);
+  wait(seconds(120));
+  ASSERT_TRUE(partition(1).queued());
+  ASSERT_EQ(hand_out(*store_, tenant_, infra_, 1, now_).value().size(), 1U);
+  EXPECT_EQ(say(Word::start, 1, 0), 5000U);
+  now_ += seconds(20);
+  EXPECT_EQ(say(Word::report, 1, 4000, seconds(20)), 5000U);
+  upload_results(1);  // By the first one, which was not dead.
+  wait(seconds(120));
+  EXPECT_TRUE(partition(1).finished());
+  EXPECT_EQ(partition(1).done(), told);
+}
+
+}  // namespace
+}  // namespace dunlin::tascaas
