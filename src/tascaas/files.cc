@@ -1,6 +1,7 @@
 #include "tascaas/files.h"
 
 #include <fmt/format.h>
+#include <set>
 
 #include "base/digest.h"
 #include "base/names.h"
@@ -16,6 +17,23 @@ constexpr int kTries = 100;
 
 }  // namespace
 
+std::string new_blob(const std::string& tenant) {
+  return blob_prefix(tenant) + hex(random_bytes(16));
+}
+
+// Who still reads one of them is cut off, which shows: the reply is shorter than it said.
+Result<bool> erase_unnamed(Store& store, const std::vector<std::string>& rows,
+                           const std::vector<std::string>& blobs) {
+  std::set<std::string> named;
+  for (const Row& row : TRY(store.table().get(kTable, rows))) {
+    named.insert(TRY(parse_row<File>(kTable, row)).record.blob());
+  }
+  for (const std::string& blob : blobs) {
+    if (!blob.empty() && !named.contains(blob)) TRY(store.blobs().erase(blob));
+  }
+  return named.contains(blobs.front());
+}
+
 Result<void> put_file(Store& store, const std::string& tenant, const std::string& key,
                       uint64_t size, const BlobSource& source, WallTime now) {
   if (!is_file_key(key)) {
@@ -29,19 +47,16 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
   const std::string row = file_row(tenant, key);
   for (int tries = 0; tries < kTries; ++tries) {
     // Another one for each try: who was quicker may have replaced and removed the last.
-    file.set_blob(blob_prefix(tenant) + hex(random_bytes(16)));
+    file.set_blob(new_blob(tenant));
     TRY(store.blobs().put(file.blob(), size, source));
     const auto old = TRY(read_record<File>(store.table(), kTable, row));
     const auto put = store.table().put(kTable, {row, file.SerializeAsString(), old.version});
-    if (put.ok()) {
-      // Who still reads it is cut off, which shows: the reply is shorter than it said.
-      if (!old.record.blob().empty()) TRY(store.blobs().erase(old.record.blob()));
-      return {};
-    }
-    if (put.error().code != Code::conflict) return put.error();
-    // It was written if an answer was lost and the row has been changed since: a job file is taken.
-    const auto current = TRY(read_record<File>(store.table(), kTable, row));
-    if (current.record.blob() == file.blob()) return {};
+    if (!put.ok() && put.error().code != Code::conflict) return put.error();
+    // Also after a conflict: it was written if an answer was lost and the row has been changed
+    // since, as a job file is taken.
+    const std::vector<std::string> rows{row};
+    const bool named = TRY(erase_unnamed(store, rows, {file.blob(), old.record.blob()}));
+    if (put.ok() || named) return {};
   }
   return Error{Code::unavailable, fmt::format("file {} changes all the time: try again", key)};
 }

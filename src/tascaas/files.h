@@ -1,5 +1,6 @@
 // The files of a tenant by their keys, over blobs that are written once: a key is a row that says
-// which blob has its bytes, so that a file can be replaced. One thread at a time, as the store.
+// which blob has its bytes, so that a file can be replaced. A blob is named by one row only, ever:
+// so what its row names no more can go. One thread at a time, as the store.
 #pragma once
 
 #include <string>
@@ -23,6 +24,12 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
                       uint64_t size, const BlobSource& source, WallTime now);
 Result<void> put_text(Store& store, const std::string& tenant, const std::string& key,
                       const std::string& text, WallTime now);
+
+// For who writes such rows itself: a name that was never used; and what erases those of the blobs
+// that none of the rows names now, and tells whether one names the first.
+std::string new_blob(const std::string& tenant);
+Result<bool> erase_unnamed(Store& store, const std::vector<std::string>& rows,
+                           const std::vector<std::string>& blobs);
 
 // `not_found`
 Result<FileInfo> find_file(Table& table, const std::string& tenant, const std::string& key);

@@ -65,6 +65,19 @@ std::string taken_value(File file) {
   return file.SerializeAsString();
 }
 
+// The bytes of a file, under another name. Whether they are there.
+Result<bool> copy_blob(Store& store, const File& from, const std::string& to) {
+  bool gone = false;
+  const auto copied = store.blobs().put(to, from.size(), [&](uint64_t offset, size_t max) {
+    Result<std::string> part = store.blobs().get(from.blob(), offset, max);
+    gone = !part.ok() && part.error().code == Code::not_found;
+    return part;
+  });
+  if (gone) return false;
+  TRY(copied);
+  return true;
+}
+
 Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, const std::string& why,
                     WallTime now) {
   // A row that is gone does not stop an erase. So the other one is compared, as it was before the
@@ -74,14 +87,20 @@ Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, cons
       file_row(tenant.name(), found.info.key)};
   const std::vector<Row> rows = TRY(store.table().get(kTable, keys));
   if (rows[1].version != found.info.version) return false;
+  const std::string before = TRY(parse_row<File>(kTable, rows[0])).record.blob();
+  // The same bytes for both rows would go with either: a late copy of the upload may bring the row
+  // back, and who replaces that one erases what it names.
+  File aside = found.info.file;
+  aside.set_blob(new_blob(tenant.name()));
+  if (!TRY(copy_blob(store, found.info.file, aside.blob()))) return false;  // It was replaced.
   const Write writes[] = {
       put_row(intake_row(tenant.name(), found.id), intake_value(found.name, why, now), kAnyVersion),
-      put_row(keys[0], found.info.file.SerializeAsString(), rows[0].version),
+      put_row(keys[0], aside.SerializeAsString(), rows[0].version),
       Erase{std::string(kTable), keys[1], found.info.version}};
   const Result<uint64_t> moved = store.commit(writes);
-  if (moved.ok()) return true;
-  if (moved.error().code == Code::conflict) return false;  // Somebody else has done it.
-  return moved.error();
+  if (!moved.ok() && moved.error().code != Code::conflict) return moved.error();
+  TRY(erase_unnamed(store, keys, {aside.blob(), before, found.info.file.blob()}));
+  return moved.ok();  // Else somebody else has done it.
 }
 
 // The row of the job is the one that says who was first. On a store that may stop half-way, what is

@@ -29,6 +29,12 @@ class Intakes : public testing::Test {
     ASSERT_TRUE(put_text(*store, "physics", key, text, kNow).ok());
   }
   std::vector<Taken> take() { return take_in(*store, tenant, kNow).value(); }
+  std::string text_of(const std::string& key) {
+    const auto found = find_file(store->table(), "physics", key);
+    const auto text = found.ok() ? read_file(*store, found.value().file, 100) : found.error();
+    return text.ok() ? text.value() : text.error().what;
+  }
+  size_t blobs() { return store->blobs().list("", "", 100).value().size(); }
   uint64_t queued() { return store->queue().depth(queue_of("physics")).value().ready; }
 
   std::unique_ptr<CallStore> store;
@@ -109,6 +115,39 @@ TEST_F(Intakes, AFileWithErrorsIsMovedAside) {
   ASSERT_EQ(jobs.size(), 2U);
   EXPECT_EQ(jobs[0].state, "refused");
   EXPECT_EQ(queued(), 0U);
+}
+
+// A late copy of the upload brings back the row of a file that was moved aside; the next upload
+// replaces it, and erases the bytes that it names.
+TEST_F(Intakes, ARefusedFileKeepsItsBytesWhateverComesLate) {
+  put("input/a.config", "nonsense");
+  const File late = find_file(store->table(), "physics", "input/a.config").value().file;
+  EXPECT_EQ(take().size(), 1U);
+  const std::string row = file_row("physics", "input/a.config");
+  ASSERT_TRUE(store->table().put(kTable, {row, late.SerializeAsString(), 0}).ok());
+  put("input/a.config", "other nonsense");
+  EXPECT_EQ(text_of("input/refused/a.config"), "nonsense");
+  EXPECT_EQ(take().size(), 1U);
+  EXPECT_EQ(text_of("input/refused/a.config"), "other nonsense");
+}
+
+TEST_F(Intakes, AFileWhoseBytesAreGoneIsForgotten) {
+  put("input/a.config", "nonsense");
+  const File late = find_file(store->table(), "physics", "input/a.config").value().file;
+  EXPECT_EQ(take().size(), 1U);
+  const std::string row = file_row("physics", "input/a.config");
+  ASSERT_TRUE(store->table().put(kTable, {row, late.SerializeAsString(), 0}).ok());
+  EXPECT_TRUE(take().empty());
+  EXPECT_FALSE(find_file(store->table(), "physics", "input/a.config").ok());
+}
+
+TEST_F(Intakes, AFileThatIsRefusedAgainLeavesNoBytesBehind) {
+  for (const char* text : {"nonsense", "nonsense", "more of it"}) {
+    put("input/a.config", text);
+    EXPECT_EQ(take().size(), 1U);
+    EXPECT_EQ(text_of("input/refused/a.config"), text);
+    EXPECT_EQ(blobs(), 2U) << "that of the data, and this one";
+  }
 }
 
 // As a store that is not transactional may leave it: the job is there, the rest is not.
