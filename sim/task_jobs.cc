@@ -103,6 +103,13 @@ SimJob make_job(Random& random, uint64_t number, bool partitions, bool many, boo
   return job;
 }
 
+// Tasks that run for long, and two lost workers are too many.
+void make_restless(Random& random, SimJob& job) {
+  if (job.spec.tasks() > 300) return;
+  job.spec.set_losses(2);
+  for (Conduct& conduct : job.tasks) conduct.takes = Millis(random.below(3000));
+}
+
 }  // namespace
 
 std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt) {
@@ -114,8 +121,10 @@ std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful) {
   const bool many = seed % 1000 == 7 && !partitions;
   const uint64_t count = 1 + random.below(random.percent(5) ? 40 : 5);
   std::vector<SimJob> jobs;
-  for (uint64_t i = 0; i < count; ++i)
+  for (uint64_t i = 0; i < count; ++i) {
     jobs.push_back(make_job(random, i, partitions, many, peaceful));
+    if (is_restless(seed) && !partitions) make_restless(random, jobs.back());
+  }
   return jobs;
 }
 

@@ -41,6 +41,8 @@ struct SimJob {
 inline constexpr size_t kRowOutput = 2000;
 std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt);
 
+// Workers come and go all the time while tasks run.
+inline bool is_restless(uint64_t seed) { return seed % 16 == 11; }
 // `peaceful`: no task takes its worker with it.
 std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful);
 

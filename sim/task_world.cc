@@ -161,6 +161,10 @@ void TaskWorld::choose_faults(uint64_t seed) {
   if (random_.percent(40)) faults_.freeze = random_.below(20);
   if (random_.percent(40)) faults_.leave = random_.below(20);
   if (random_.percent(40)) faults_.resize = random_.below(60);
+  if (is_restless(seed)) {
+    faults_.crash = 20 + random_.below(20);
+    faults_.leave = 20 + random_.below(40);
+  }
   if (random_.percent(20)) faults_.broken = random_.below(20);
   if (random_.percent(20)) faults_.poison = random_.below(60);
   if (random_.percent(50)) faults_.client_dies = random_.below(15);
