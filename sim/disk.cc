@@ -215,7 +215,9 @@ void SimDisk::revive(bool power_was_lost) {
 std::unique_ptr<SimDisk> SimDisk::copy() const {
   auto other = std::make_unique<SimDisk>(1);
   for (const auto& [path, file] : files_) {
-    other->files_.emplace(path, std::make_shared<SimFile>(*file));
+    auto same = std::make_shared<SimFile>();
+    same->now = file->now;
+    other->files_.emplace(path, std::move(same));
   }
   other->folders_ = folders_;
   return other;

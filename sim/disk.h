@@ -55,7 +55,8 @@ class SimDisk final : public Disk {
   // After a kill the caches live on; after a power loss they do not. No handles may be open.
   void revive(bool power_was_lost);
 
-  // The same disk again, without faults. For looking without touching.
+  // What a reader sees of it, on a disk without faults that keeps its power. For looking without
+  // touching.
   std::unique_ptr<SimDisk> copy() const;
 
   // For tests that damage what is stored.

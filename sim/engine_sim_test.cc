@@ -49,7 +49,21 @@ struct Told {
   Request request;
   Answer engine;
   Answer model;
+  Entry entry;
 };
+
+// Those that may have changed something: after the others the model is as it was before.
+std::vector<Entry> changes(const std::vector<Told>& told) {
+  std::vector<Entry> entries;
+  for (const Told& each : told) {
+    const bool reads = std::holds_alternative<Get>(each.request) ||
+                       std::holds_alternative<Scan>(each.request) ||
+                       std::holds_alternative<BlobGet>(each.request) ||
+                       std::holds_alternative<AskDepth>(each.request);
+    if (!reads && !std::holds_alternative<Error>(each.model)) entries.push_back(each.entry);
+  }
+  return entries;
+}
 
 class EngineWorld {
  public:
@@ -128,21 +142,20 @@ class EngineWorld {
   void commit_all() {
     if (engine_->staged() && random_.percent(30)) {
       const Log::Batch& batch = engine_->begin_commit();
-      std::vector<Entry> flying = std::exchange(staged_, {});
-      std::vector<Told> told = std::exchange(told_, {});
+      const std::vector<Told> flying = std::exchange(told_, {});
       ask_some();
-      settle(engine_->end_commit(Log::write(batch), clock_.now()), true, flying, told);
+      settle(engine_->end_commit(Log::write(batch), clock_.now()), true, flying);
     }
     const bool writes = engine_->staged();
     const auto committed = engine_->commit(clock_.now());
-    settle(committed, writes, std::exchange(staged_, {}), std::exchange(told_, {}));
+    settle(committed, writes, std::exchange(told_, {}));
     // Before the next batch the disk may show a batch that failed.
     const bool is_certain = committed.ok() && tails_.empty() && !engine_->staged();
     if (is_certain && !disk_.dead() && random_.percent(50)) compare_with_replay();
   }
 
-  void settle(const Result<void>& committed, bool writes, const std::vector<Entry>& entries,
-              const std::vector<Told>& told) {
+  void settle(const Result<void>& committed, bool writes, const std::vector<Told>& told) {
+    const std::vector<Entry> entries = changes(told);
     if (committed.ok()) {
       journal_.insert(journal_.end(), entries.begin(), entries.end());
       if (writes) tails_.clear();  // A later batch is durable: what failed before it is void.
@@ -154,10 +167,9 @@ class EngineWorld {
     for (size_t i = random_.below(told.size() + 1); i > 0; --i) {
       const Request& request = told[i - 1].request;
       if (std::holds_alternative<BlobEnd>(request)) continue;
-      again_.insert(again_.begin(), {request, entries[i - 1].request});
+      again_.insert(again_.begin(), {request, told[i - 1].entry.request});
     }
-    staged_.clear();  // What was let in is gone as well.
-    told_.clear();
+    told_.clear();  // What was let in is gone as well.
     model_ = model_after(journal_);
     EXPECT_EQ(engine_->index().changes(), 0U) << "what failed is not undone";
   }
@@ -195,11 +207,11 @@ class EngineWorld {
         return false;  // Nothing may have changed.
       }
     }
-    staged_.push_back({twin.model, now});
+    const Entry entry{twin.model, now};
     const Answer expected = model_->handle(std::move(twin.model), now);
     EXPECT_EQ(shape(answer), shape(expected));
     hash_ = crc32c(shape(answer), static_cast<uint32_t>(hash_));
-    told_.push_back({asked, answer, expected});
+    told_.push_back({asked, answer, expected, entry});
     return true;
   }
 
@@ -385,9 +397,7 @@ class EngineWorld {
   }
 
   void crash() {
-    if (!staged_.empty()) tails_.push_back({journal_.size(), staged_});
-    staged_.clear();
-    told_.clear();
+    if (!told_.empty()) tails_.push_back({journal_.size(), changes(std::exchange(told_, {}))});
     disk_.die();
     engine_.reset();
     disk_.revive(random_.percent(60));
@@ -430,9 +440,8 @@ class EngineWorld {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Core> model_;
   std::vector<Entry> journal_;  // Acknowledged.
-  std::vector<Entry> staged_;   // Handled, not committed.
   std::vector<Tail> tails_;
-  std::vector<Told> told_;
+  std::vector<Told> told_;   // Handled, not committed.
   std::vector<Twin> again_;  // To be asked first in the next step.
   std::vector<Held> held_;
   std::map<std::string, std::pair<uint64_t, uint64_t>> versions_;
