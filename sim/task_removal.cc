@@ -12,21 +12,27 @@ namespace {
 
 constexpr Millis kSweepEvery = Millis(700);
 
-// Late copies of requests come within nine seconds: the world is as much faster.
-RemoverOptions removal(size_t commit_rows) {
-  return {.commit_rows = commit_rows, .stone_kept = Millis(15'000)};
+// How late a worker, or a copy of a request, may be: the world is as much faster. Behind a network
+// one may wait for ten seconds until it is connected, and for ten more until it is greeted.
+constexpr Millis kLate = Millis(12'000);
+constexpr Millis kLateBehindNetwork = Millis(35'000);
+
+RemoverOptions removal(size_t commit_rows, Millis late) {
+  return {.commit_rows = commit_rows, .stone_kept = late + Millis(3'000)};
 }
 
 WallTime wall_of(const Events& events) { return WallTime(events.now().time_since_epoch()); }
 
 }  // namespace
 
+Millis TaskWorld::late() const { return hub_ == nullptr ? kLate : kLateBehindNetwork; }
+
 // A job that others come after stays until those were submitted: they would find none.
 void TaskWorld::remove(const std::string& job) {
   const auto again = [this, job] { remove(job); };
   const auto now = [this, job](Fiber& fiber) {
     const auto store = fiber.store(random_.next());
-    Remover remover(*store, removal(commit_rows_));
+    Remover remover(*store, removal(commit_rows_, late()));
     auto found = remover.read({job});
     if (!found.ok()) return;
     std::vector<Candidate> jobs = std::move(found).value();
@@ -50,9 +56,9 @@ void TaskWorld::remove(const std::string& job) {
 // One look after the other, by a process that may die; another one takes its place.
 void TaskWorld::sweep(std::shared_ptr<Sweeper> sweeper) {
   if (sweeper == nullptr) {
-    sweeper = std::make_shared<Sweeper>(SweeperOptions{.removal = removal(commit_rows_),
+    sweeper = std::make_shared<Sweeper>(SweeperOptions{.removal = removal(commit_rows_, late()),
                                                        .sole = true,
-                                                       .late = Millis(12'000),
+                                                       .late = late(),
                                                        .not_before = WallTime()});
   }
   run_fiber(

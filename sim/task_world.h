@@ -104,6 +104,7 @@ class TaskWorld {
   void retry(const std::string& job, uint32_t times);
   void retry_now(const std::string& job, std::function<void(bool done)> then);
   void remove(const std::string& job);
+  Millis late() const;
   void sweep(std::shared_ptr<Sweeper> sweeper);  // None: a new one.
   void read_replies(const std::string& queue);
   void poison();
