@@ -118,7 +118,7 @@ class TestClient {
   // False at the end of the connection. Stops the test if nothing comes for long.
   bool receive() {
     pollfd one{.fd = socket_, .events = POLLIN, .revents = 0};
-    CHECK(poll(&one, 1, 20'000) == 1);
+    CHECK(poll(&one, 1, 60'000) == 1);
     CHECK(unread_.empty());
     const ssize_t size = recv(socket_, buffer_.data(), buffer_.size(), 0);
     if (size <= 0) return false;

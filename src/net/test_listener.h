@@ -28,7 +28,7 @@ class TestConnection {
   // Some bytes, or none at the end of the connection.
   std::string read() const {
     pollfd one{.fd = fd_, .events = POLLIN, .revents = 0};
-    CHECK(poll(&one, 1, 20'000) == 1);
+    CHECK(poll(&one, 1, 60'000) == 1);
     std::array<char, 64 << 10> bytes{};
     const ssize_t size = recv(fd_, bytes.data(), bytes.size(), 0);
     return {bytes.data(), static_cast<size_t>(size < 0 ? 0 : size)};
@@ -66,7 +66,7 @@ class TestListener {
 
   TestConnection accept() const {
     pollfd one{.fd = fd_, .events = POLLIN, .revents = 0};
-    CHECK(poll(&one, 1, 20'000) == 1);
+    CHECK(poll(&one, 1, 60'000) == 1);
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
     CHECK(fd >= 0);
     return TestConnection(fd);

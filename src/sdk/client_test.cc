@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kPatience(30);
+constexpr seconds kPatience(120);
 
 // A hub, and workers in threads of this process.
 class SdkClient : public ::testing::Test {

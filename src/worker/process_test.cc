@@ -32,14 +32,25 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// True if the process is gone within the time.
-bool dies(pid_t pid, int timeout_ms) {
+// True if the process is gone, soon or, on a busy machine, within a minute.
+bool dies(pid_t pid) {
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (descriptor < 0) return true;
   pollfd death = {.fd = descriptor, .events = POLLIN, .revents = 0};
-  const bool dead = poll(&death, 1, timeout_ms) == 1;
+  const bool dead = poll(&death, 1, TestSlots::kPatienceMs) == 1;
   close(descriptor);
   return dead;
+}
+
+// Runs a task that says "on" when it has made itself ready, with a time limit that it notices only
+// then: on a busy machine 100 ms may be over before. Sets `limit_ms`.
+Ending run_out_of_time(TestSlots& slots, model::Spec& spec, uint32_t& limit_ms) {
+  for (limit_ms = 100;; limit_ms *= 2) {
+    spec.set_timeout_ms(limit_ms);
+    Ending ending = slots.run(spec);
+    const bool was_ready = ending.outcome.out().bytes().starts_with("on\n");
+    if (was_ready || limit_ms > 10'000) return ending;
+  }
 }
 
 constexpr int kKeeper = 1;  // It is one of our children.
@@ -276,19 +287,22 @@ TEST(Process, ADaemonThatHoldsThePipeIsKilledWithItsTask) {
   const int64_t began = monotonic_us();
   for (const char* line :
        {"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!", "set -m; sleep 1000 & echo $!",
-        "setsid sh -c 'setsid sleep 1000 & echo $!; wait' & read -t 1 x; sleep 0.2",
+        "setsid sh -c 'setsid sleep 1000 & echo $!; touch told; wait' & "
+        "until [ -e told ]; do sleep 0.01; done",
         "(trap '' TERM HUP; exec yes > /dev/null) & echo $!", "env -i sleep 1000 & echo $!"}) {
     const std::string out = slots.out_of(line);
     const pid_t pid = std::stoi(out);
     EXPECT_NE(kill(pid, 0), 0) << line;
     EXPECT_EQ(children_of(getpid()), before) << line;
   }
-  EXPECT_LT(monotonic_us() - began, 10'000'000);
+  EXPECT_LT(monotonic_us() - began, 1000 * int64_t{TestSlots::kPatienceMs});
 }
 
 TEST(Process, AnEndlessWriterInTheBackgroundDoesNotHoldTheTask) {
   TestSlots slots;
-  const Ending ending = slots.run(slots.shell("setsid yes & sleep 0.02; echo done >&2"));
+  const Ending ending = slots.run(slots.shell(
+      "setsid sh -c 'echo y; touch told; exec yes' & until [ -e told ]; do sleep 0.01; done; "
+      "echo done >&2"));
   EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
   EXPECT_EQ(ending.outcome.err().bytes(), "done\n");
   EXPECT_GT(ending.outcome.out().size() + ending.outcome.out().bytes().size(), 0U);
@@ -298,10 +312,12 @@ TEST(Process, OrphansThatEndByThemselvesAreReaped) {
   TestSlots slots({.slots = 2});
   const std::string fifo = slots.fifo("pid");
   // The daemon's parent dies at once, so the daemon is adopted and ends while the task runs.
-  slots.start(slots.shell("sh -c '(echo 1 > " + fifo + ") & exit 0'; sleep 1000"));
-  EXPECT_EQ(TestSlots::hear(fifo), "1");
-  const int64_t patience = monotonic_us() + 5'000'000;
-  while (children_of(getpid()) > kKeeper + 1 && monotonic_us() < patience) sched_yield();
+  slots.start(
+      slots.shell(R"(sh -c '(exec sh -c "echo \$\$ > )" + fifo + R"(") & exit 0'; sleep 1000)"));
+  const pid_t daemon = std::stoi(TestSlots::hear(fifo));
+  const int64_t patience = monotonic_us() + 1000 * int64_t{TestSlots::kPatienceMs};
+  while (kill(daemon, 0) == 0 && monotonic_us() < patience) sched_yield();
+  EXPECT_NE(kill(daemon, 0), 0);
   EXPECT_EQ(children_of(getpid()), kKeeper + 1);
 }
 
@@ -319,30 +335,30 @@ TEST(Process, ATaskOfAnotherSlotIsLeftAlone) {
   slots.out_of("sleep 1000 & exit 0");
   EXPECT_EQ(kill(pid, 0), 0);
   slots->drop({100});
-  EXPECT_TRUE(dies(pid, 2000));
+  EXPECT_TRUE(dies(pid));
 }
 
 TEST(Process, ATimeoutAsksFirst) {
   TestSlots slots;
   model::Spec& spec = slots.shell("trap 'echo asked; exit 0' TERM; echo on; sleep 1000 & wait");
-  spec.set_timeout_ms(100);
-  const Ending ending = slots.run(spec);
+  uint32_t limit_ms = 0;
+  const Ending ending = run_out_of_time(slots, spec, limit_ms);
   EXPECT_EQ(ending.outcome.state(), model::STATE_TIMEOUT);
   EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
-  EXPECT_EQ(ending.outcome.why(), "timeout after 100 ms");
+  EXPECT_EQ(ending.outcome.why(), fmt::format("timeout after {} ms", limit_ms));
   EXPECT_EQ(ending.outcome.out().bytes(), "on\nasked\n");
 }
 
 TEST(Process, ATaskThatIgnoresSigtermIsKilledASecondLater) {
   TestSlots slots;
-  model::Spec& spec = slots.shell("trap '' TERM; yes");
-  spec.set_timeout_ms(50);
+  model::Spec& spec = slots.shell("trap '' TERM; echo on; yes");
   spec.set_output_max(100);
-  const Ending ending = slots.run(spec);
+  uint32_t limit_ms = 0;
+  const Ending ending = run_out_of_time(slots, spec, limit_ms);
   EXPECT_EQ(ending.outcome.state(), model::STATE_TIMEOUT);
   EXPECT_EQ(ending.outcome.signal(), static_cast<uint32_t>(SIGKILL));
-  EXPECT_GE(ending.outcome.ran_us(), 1'050'000U);
-  EXPECT_LT(ending.outcome.ran_us(), 2'000'000U);
+  EXPECT_GE(ending.outcome.ran_us(), 1000 * (limit_ms + 1000));
+  EXPECT_LT(ending.outcome.ran_us(), 1000 * (limit_ms + 10'000));
 }
 
 TEST(Process, ADroppedTaskDiesWithAllItsTree) {
@@ -353,9 +369,8 @@ TEST(Process, ADroppedTaskDiesWithAllItsTree) {
   std::istringstream pids(TestSlots::hear(fifo));
   const int64_t began = monotonic_us();
   slots->drop({ticket});
-  EXPECT_LT(monotonic_us() - began, 200'000);
-  for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(dies(pid, 2000));
-  EXPECT_LT(monotonic_us() - began, 2'000'000);
+  EXPECT_LT(monotonic_us() - began, 900'000);  // Not the second that they have.
+  for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(dies(pid));
   EXPECT_NE(slots.run(slots.builtin("noop")).ticket, ticket);
   EXPECT_EQ(children_of(getpid()), kKeeper);
 }
@@ -378,7 +393,7 @@ TEST(Process, WhatHasClearedItsEnvironmentEndsWithItsTask) {
       slots.run(slots.shell("env -i setsid sh -c 'echo $$ > " + fifo +
                             "; exec sleep 1000' & read pid < " + fifo + "; echo $pid"));
   ASSERT_EQ(ending.outcome.state(), model::STATE_OK);
-  EXPECT_TRUE(dies(std::stoi(ending.outcome.out().bytes()), 2000));
+  EXPECT_TRUE(dies(std::stoi(ending.outcome.out().bytes())));
 }
 
 TEST(Process, AChildOfSomebodyElseHereIsLeftAlone) {
@@ -426,7 +441,7 @@ TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
   std::istringstream pids(TestSlots::hear(fifo));
   kill(worker, SIGKILL);
   int count = 0;
-  for (pid_t pid = 0; pids >> pid; ++count) EXPECT_TRUE(dies(pid, 5000));
+  for (pid_t pid = 0; pids >> pid; ++count) EXPECT_TRUE(dies(pid));
   EXPECT_EQ(count, 3);
   waitpid(worker, nullptr, 0);
 }
@@ -444,7 +459,7 @@ TEST(Process, ATaskDiesWithItsKilledWorker) {
   }
   const pid_t task = std::stoi(TestSlots::hear(fifo));
   kill(worker, SIGKILL);
-  EXPECT_TRUE(dies(task, 2000));
+  EXPECT_TRUE(dies(task));
   waitpid(worker, nullptr, 0);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 class SlotAdvisors : public testing::Test {
  protected:
-  static constexpr int kPatienceMs = 20'000;
+  static constexpr int kPatienceMs = 60'000;
 
   std::unique_ptr<Core> core = memory_core();
   uint64_t connected = 0;

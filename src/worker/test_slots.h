@@ -23,7 +23,7 @@ namespace dunlin {
 
 class TestSlots {
  public:
-  static constexpr int kPatienceMs = 20'000;
+  static constexpr int kPatienceMs = 60'000;
 
   explicit TestSlots(SlotOptions options = {}) {
     std::string pattern = std::filesystem::temp_directory_path() / "dunlin-slots-XXXXXX";
