@@ -482,4 +482,17 @@ void TascaasBooks::check_nothing_left(const std::set<std::string>& excused) {
   EXPECT_EQ(depth.ready + depth.leased, 0U) << "messages are left";
 }
 
+void TascaasBooks::check_retired() {
+  for (const char* prefix : {"job/", "intake/", "active/"}) {
+    EXPECT_TRUE(store_.table().scan(tascaas::kTable, prefix, "", 1).value().empty())
+        << prefix << " has rows";
+  }
+  const auto files = tascaas::list_files(store_.table(), tenant.name(), "").value();
+  for (const tascaas::FileInfo& info : files) {
+    EXPECT_TRUE(info.key.starts_with(tascaas::kInput)) << info.key << " is left";
+    EXPECT_TRUE(tascaas::read_file(store_, info.file, tascaas::kJobFileMax).ok())
+        << info.key << " has lost its bytes";
+  }
+}
+
 }  // namespace dunlin

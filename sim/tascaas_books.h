@@ -84,6 +84,7 @@ class TascaasBooks {
   bool has_failed(const std::string& job) const;
   // After everything has ended. `excused`: jobs that need not be done.
   void check(const std::set<std::string>& excused);
+  void check_retired();  // After all jobs were.
 
  private:
   using Place = std::pair<std::string, size_t>;  // A partition of a job.

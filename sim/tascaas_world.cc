@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "sim/test_retention.h"
 #include "tascaas/files.h"
 #include "tascaas/keys.h"
+#include "tascaas/retire.h"
 #include "tascaas/tenants.h"
 
 namespace dunlin {
@@ -23,6 +25,7 @@ constexpr Millis kLateMax = Millis(150'000);  // Longer than leases, start times
 constexpr Millis kSlowMax = Millis(45'000);   // Longer than the lease of a partition's message.
 constexpr Millis kIdle = Millis::max();       // A lane that waits for its next call.
 constexpr Millis kPeaceMax = std::chrono::hours(12);
+constexpr Millis kKept = std::chrono::hours(24 * 30);  // More than clocks and timeouts are apart.
 constexpr uint64_t kStepsMax = 2'000'000;
 constexpr int kFewTries = 2;
 constexpr int kManyTries = 200;
@@ -647,6 +650,20 @@ std::string TascaasWorld::describe() {
   return text + fmt::format("{} ready, {} leased\n", depth.ready, depth.leased);
 }
 
+// Long after the end: who does it dies after some requests, but for the last one.
+void TascaasWorld::retire_all() {
+  model::Retention rule;
+  rule.set_keep_ms(static_cast<uint64_t>(kKept.count()));
+  rule.set_keep_failed_ms(rule.keep_ms());
+  const WallTime now = services_[0]->clock.wall() + 2 * kKept;
+  for (uint64_t left = random_.below(4); left > 0; --left) {
+    Dying dying(link_.store(), static_cast<int>(random_.below(16)));
+    (void)tascaas::retire(dying, rule, now).ok();
+  }
+  EXPECT_TRUE(tascaas::retire(link_.store(), rule, now).ok());
+  books_.check_retired();
+}
+
 uint64_t TascaasWorld::run() {
   for (const SimJobFile& file : files_) {
     drops_left_ += 2;
@@ -666,6 +683,7 @@ uint64_t TascaasWorld::run() {
   }
   EXPECT_TRUE(is_over()) << "something is stuck after " << steps << " steps\n" << describe();
   if (!testing::Test::HasFailure()) books_.check(excused());
+  if (!testing::Test::HasFailure()) retire_all();
   return link_.hash() ^ random_.next();
 }
 

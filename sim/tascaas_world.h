@@ -73,6 +73,7 @@ class TascaasWorld {
   void choose_faults();
   void make_files();
   void peace();
+  void retire_all();
 
   // From a client to some service.
   void ask(const Wanted& wanted, Then then);

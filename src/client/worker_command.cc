@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "client/target_options.h"
 #include "retention/sweep_thread.h"
+#include "tascaas/retire.h"
 #include "tascaas/tenants.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
@@ -145,8 +146,10 @@ Result<int> run(const WorkerVerb& verb) {
   // A hub clears old jobs away itself.
   std::optional<SweepThread> sweeper;
   if (!at.starts_with("dunlin://") && !at.starts_with("dunlin+tls://")) {
-    sweeper.emplace(doors.connect, SweeperOptions{.removal = {.commit_rows = doors.commit_rows}},
-                    posix_clock());
+    sweeper.emplace(
+        doors.connect,
+        SweeperOptions{.removal = {.commit_rows = doors.commit_rows}, .chores = {tascaas::retire}},
+        posix_clock());
   }
   const uint32_t slots = options.worker.slots;
   const Millis hold = options.worker.hold;

@@ -30,6 +30,7 @@
 #include "net/tls.h"
 #include "retention/sweep_thread.h"
 #include "store/call_store.h"
+#include "tascaas/retire.h"
 
 namespace dunlin {
 namespace {
@@ -158,7 +159,7 @@ Result<void> run_hub(const ServeOptions& options) {
       [&own_url, &token] {
         return open_store(own_url, {.token = token, .deadline = kSweepAnswerMax});
       },
-      {.sole = true}, clock);
+      {.sole = true, .chores = {tascaas::retire}}, clock);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
   if (rule.ok()) {
     log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),

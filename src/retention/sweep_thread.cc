@@ -15,7 +15,10 @@ constexpr Millis kPauseMin = Millis(10);
 }  // namespace
 
 SweepThread::SweepThread(Connect connect, SweeperOptions options, const Clock& clock)
-    : connect_(std::move(connect)), clock_(clock), sweeper_(options), thread_([this] { run(); }) {}
+    : connect_(std::move(connect)),
+      clock_(clock),
+      sweeper_(std::move(options)),
+      thread_([this] { run(); }) {}
 
 SweepThread::~SweepThread() {
   stopping_ = true;

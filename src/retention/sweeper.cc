@@ -166,6 +166,9 @@ Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
   if (now.at >= housekeeping_) {
     TRY(sweep_workers(look, now.at));
     TRY(sweep_routes(look));
+    for (const Chore& chore : options_.chores) {
+      TRY(chore(store, look.rule, wall_of(look.state.clock_us())));
+    }
     housekeeping_ = now.at + kHouseEvery;
   }
   if (look.state.clock_us() - look.state.tidied_us() >= us(kTidyEvery)) {

@@ -11,9 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
@@ -52,6 +55,10 @@ struct SweepNow {
   WallTime wall;
 };
 
+// What else goes by the rule: done every ten minutes, by the one sweeper, at the time that can be
+// trusted. Of bounded length.
+using Chore = std::function<Result<void>(CallStore&, const model::Retention&, WallTime)>;
+
 struct SweeperOptions {
   RemoverOptions removal = {};
   // It is that of a hub: no other sweeper runs, so it need not watch for one, and one counter gives
@@ -60,11 +67,12 @@ struct SweeperOptions {
   // An end that it has known for so long, by its own steady clock, is old (RemoverOptions).
   Millis late = std::chrono::minutes(30);
   WallTime not_before = kNotBefore;
+  std::vector<Chore> chores = {};
 };
 
 class Sweeper {
  public:
-  explicit Sweeper(SweeperOptions options) : options_(options) {}
+  explicit Sweeper(SweeperOptions options) : options_(std::move(options)) {}
 
   // One look, of bounded length. Returns how long to wait before the next; none: there is more.
   Result<Millis> sweep(CallStore& store, SweepNow now);

@@ -119,7 +119,9 @@ Result<bool> create(Store& store, const Tenant& tenant, const Found& found, cons
   const Result<uint64_t> made = store.commit(all);
   if (made.ok()) return true;
   if (made.error().code != Code::conflict) return made.error();
-  const auto stored = TRY(read_tascaas_job(store.table(), found.id));
+  const auto there = read_tascaas_job(store.table(), found.id);
+  if (!there.ok() && there.error().code == Code::not_found) return false;  // It has just gone.
+  const auto stored = TRY(there);
   if (stored.record.ended_ms() != 0) rest.erase(rest.begin() + 1);  // Not active any more.
   for (Write& write : rest) {
     if (auto* push = std::get_if<Push>(&write)) *push = push_waiting(found.id, stored.record);

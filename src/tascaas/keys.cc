@@ -39,7 +39,7 @@ bool is_file_key(std::string_view key) {
 }
 
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name) {
-  return fmt::format("output/results/{}/worker-{}/{}", job, worker, name);
+  return fmt::format("{}{}/worker-{}/{}", kResults, job, worker, name);
 }
 
 }  // namespace dunlin::tascaas

@@ -9,6 +9,7 @@
 //   intake/NAME/ID         Intake of the job file that the job came from, or would have
 //   file/NAME/KEY          File: what users and partitions know by that key
 //   signing                SigningKey, of URLs
+//   retiring               Retiring
 #pragma once
 
 #include <string>
@@ -20,6 +21,7 @@ namespace dunlin::tascaas {
 
 inline constexpr std::string_view kTable = "tascaas";
 inline constexpr std::string_view kSigningRow = "signing";
+inline constexpr std::string_view kRetiringRow = "retiring";
 
 std::string tenant_row(std::string_view name);
 std::string secret_row(std::string_view hash);
@@ -39,6 +41,7 @@ std::string uuid_from(std::string_view bytes);
 // Of a file of a tenant: "input/NAME", "output/results/JOB/worker-N/results.dat".
 inline constexpr std::string_view kInput = "input/";
 inline constexpr std::string_view kRefused = "input/refused/";
+inline constexpr std::string_view kResults = "output/results/";
 inline constexpr size_t kFileKeyMax = 400;
 bool is_file_key(std::string_view key);
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name);
