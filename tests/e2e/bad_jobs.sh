@@ -21,7 +21,7 @@ says "$err" 127.0.0.1:1
 echo wrong >wrong
 expect 4 "$DUNLIN" worker --allow-root --token-file wrong
 "$DUNLIN" token --data hub --scope read >reader
-expect 4 timeout 20 "$DUNLIN" worker --allow-root --token-file reader
+expect 4 timeout 60 "$DUNLIN" worker --allow-root --token-file reader
 touch file
 expect 2 "$DUNLIN" worker --allow-root --folder file
 

@@ -20,7 +20,7 @@ same "$("$DUNLIN" results hurt --json | jq -r .state | sort | uniq -c | tr -s ' 
 submit --name worse --array 0-3 -- 'until test -e '"$work"'/go; do sleep 0.05; done'
 worse=$job
 running() { [ -n "$(tasks_of "$worker")" ]; }
-within 10 running
+within 60 running
 expect 0 "$DUNLIN" store put pages "$worse/00000000" "neither are these"
 touch go
 wait_for w1.log "job $worse cannot be used"

@@ -18,7 +18,7 @@ same "$("$DUNLIN" store get settings key --quiet)" value
 same "$("$DUNLIN" store scan settings big --quiet | wc -l)" $written
 
 rm hub/filler
-within 20 "$DUNLIN" store put settings big --value-file bytes
+within 60 "$DUNLIN" store put settings big --value-file bytes
 expect 0 "$DUNLIN" store blob put blob bytes
 "$DUNLIN" store blob get blob | cmp - bytes
 kill_hub

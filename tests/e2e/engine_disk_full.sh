@@ -24,7 +24,7 @@ fills() {
   exec {gate}<>"$1.gate"
   submit --name "$1" --array 0-1 -- \
     "echo {#} >>$work/$1.began; test -e $work/$1.full || read line <$work/$1.gate; cat $work/bytes"
-  within 20 eval "[ \$(wc -l <$1.began) = 2 ]"
+  within 60 eval "[ \$(wc -l <$1.began) = 2 ]"
   head -c 20M /dev/zero >disk/filler 2>/dev/null && fail "the disk is not small"
   touch "$1.full"
   printf '\n\n' >&"$gate"
@@ -59,7 +59,7 @@ goes_on() {
 
 fills first
 refuses 3 "@127.0.0.1:$port/postgres" "make room"
-expect 3 timeout 30 "$DUNLIN" store init --at "$pg_url#second"
+expect 3 timeout 60 "$DUNLIN" store init --at "$pg_url#second"
 says "$err" "@127.0.0.1:$port/postgres" "No space left" "make room"
 goes_on first
 

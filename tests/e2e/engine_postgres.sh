@@ -67,7 +67,7 @@ print(silent.getsockname()[1], flush=True)
 time.sleep(600)' >silent.port &
 started+=("$!")
 read -r silent <silent.port
-expect 0 timeout 30 "$DUNLIN" store info --at "${pg_url/@/@127.0.0.1:$silent,}"
+expect 0 timeout 60 "$DUNLIN" store info --at "${pg_url/@/@127.0.0.1:$silent,}"
 
 # Two schemas are two stores; destroying one leaves the other alone.
 expect 0 "$DUNLIN" store init --at "$pg_url#lab"

@@ -23,7 +23,7 @@ ASK
 DUNLIN_TEST_RESTART="bash ask.sh" run_test 'AmqpRestart.*' &
 test=$!
 read -r -t 60 queue <asked || fail "the test did not come to the restart: $(<test.log)"
-within 20 rabbit_keeps 0 "$queue"
+within 60 rabbit_keeps 0 "$queue"
 kill_rabbit
 restart_rabbit
 echo "done" >answered

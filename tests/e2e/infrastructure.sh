@@ -18,7 +18,7 @@ says "$err" '--scale-time'
 follow=(--infrastructure lab --slots 1 --max-slots 6 --scale-time 1s)
 start_worker one "${follow[@]}"
 first=$worker
-within 20 has_slots one = 1
+within 60 has_slots one = 1
 expect 0 "$DUNLIN" infra --json
 same "$(jq -r '[.tenant, .infrastructure, .state, .slots, .max_slots] | @csv' <<<"$out")" \
   '"","lab/one","live",1,6'
@@ -27,21 +27,21 @@ says "$out" lab/one live
 
 # Far more than one slot can do.
 submit --array 1-600 -- 'sleep 0.05; echo {}'
-within 20 has_slots one = 6
+within 60 has_slots one = 6
 expect 0 "$DUNLIN" wait "$job" --timeout 2m
 expect 0 "$DUNLIN" status "$job" --json
 same "$(jq -c '[.ok, .failed]' <<<"$out")" '[600,0]'
 
 # Nothing to do any more.
-within 40 has_slots one -lt 6
+within 60 has_slots one -lt 6
 
 # One that was killed is not counted on, one that leaves is not listed.
 start_worker two "${follow[@]}"
 is_live() { "$DUNLIN" infra --json | grep -q "lab/$1.*live"; }
 is_not_live() { ! is_live "$1"; }
-within 20 is_live two
+within 60 is_live two
 kill_worker
-within 20 is_not_live two
+within 60 is_not_live two
 is_live one || fail "the other one is gone"
 stop_worker "$first"
 expect 0 "$DUNLIN" infra --json

@@ -3,8 +3,8 @@
 source "$(dirname "$0")/lib.sh"
 pi=$(cd "$here/../../examples/pi" && pwd)
 
-start_hub --http 127.0.0.1:0
-while read -r -t 20 line <&"$hub_output"; do
+start_hub --http "127.0.0.1:$(free_ports 1)"
+while read -r -t 60 line <&"$hub_output"; do
   case $line in "http on "*) api=${line#http on }/api/v1 && break ;; esac
 done
 me() { curl -s -H "Authorization: Bearer $(<hub/token)" "$@"; }
@@ -25,7 +25,7 @@ check() {
 sum() { "$DUNLIN" results "$1" --json | jq -r 'select(.state == "ok") | .stdout' | "$pi/sum"; }
 
 # One partition for each slot; one of them is killed with -9 in the middle.
-start_worker w1 --slots 2 --hold 2s
+start_worker w1 --slots 2 --hold 10s
 submit_json '"iterations": 5e6, "name": "killed"'
 same "$(jq .tasks reply)" 2
 within 60 sh -c "curl -s -H 'Authorization: Bearer $(<hub/token)' $api/jobs/$job |
@@ -58,7 +58,7 @@ check "$job" 1000000
 same "$(of "$job" 0 stdout)" '{"end":true}'
 
 # A worker that is to leave: its partition ends, another one does the rest.
-start_worker w2 --slots 1 --hold 2s
+start_worker w2 --slots 1 --hold 10s
 second=$worker
 submit_json '"iterations": 4e6, "partitions": 3, "name": "leaves"'
 within 60 sh -c "'$DUNLIN' status $job --json | jq -e '[.iterations.partitions[] | select(.done > 1000)] | length == 3'"

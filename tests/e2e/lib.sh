@@ -53,10 +53,10 @@ says() {
 
 same() { [ "$1" = "$2" ] || fail "\"$1\" is not \"$2\""; }
 
-# wait_for FILE WORDS: until the file has a line with them, for at most 20 s.
+# wait_for FILE WORDS: until the file has a line with them, for at most a minute.
 wait_for() {
   touch "$1"
-  timeout 20 grep -qm1 -- "$2" <(tail -n +1 -f --pid=$$ "$1" 2>/dev/null) || fail "no \"$2\" in $1"
+  timeout 60 grep -qm1 -- "$2" <(tail -n +1 -f --pid=$$ "$1" 2>/dev/null) || fail "no \"$2\" in $1"
 }
 
 # small_disk FOLDER OPTIONS...: a file system of its own there. REQUIRES: a test that begins with
@@ -67,7 +67,8 @@ small_disk() {
   mounted=$1
 }
 
-# within SECONDS COMMAND...: until it succeeds. For what tells nobody when it happens.
+# within SECONDS COMMAND...: until it succeeds. For what tells nobody when it happens. The seconds are
+# for what never happens: a busy machine may take most of a minute for what is quick.
 within() {
   local deadline=$((SECONDS + $1))
   shift
@@ -77,11 +78,19 @@ within() {
   done
 }
 
-# free_ports COUNT: ports of 127.0.0.1, all different.
+# free_ports COUNT: ports of 127.0.0.1, all different, for servers that are killed and come back. They are
+# below those that connections get (32768 and up): while a server is away nobody takes its port, nor
+# does a client that tries to connect meet itself.
 free_ports() {
-  python3 -c 'import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets: s.bind(("127.0.0.1", 0))
+  python3 -c 'import random, socket, sys
+sockets = []
+while len(sockets) < int(sys.argv[1]):
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", random.randrange(10000, 32768)))
+        sockets.append(s)
+    except OSError:
+        pass
 print(*(s.getsockname()[1] for s in sockets))' "$1"
 }
 
@@ -110,15 +119,15 @@ install_from_npm() (
 # start_hub OPTIONS...: on a free port unless told otherwise, with its data in ./hub, its log in
 # ./hub.log. Returns when it listens. Sets $hub (pid), $url and $port, and makes it the default store.
 start_hub() {
-  local line listen=(--listen 127.0.0.1:0)
-  if [[ " $* " == *" --listen "* ]]; then listen=(); fi
+  local line listen=()
+  if [[ " $* " != *" --listen "* ]]; then listen=(--listen "127.0.0.1:$(free_ports 1)"); fi
   rm -f hub.out
   mkfifo hub.out
   "$DUNLIN" hub --data hub ${listen[@]+"${listen[@]}"} "$@" >hub.out 2>>hub.log &
   hub=$!
   started+=("$hub")
   exec {hub_output}<hub.out
-  read -r -t 20 line <&"$hub_output" || fail "the hub did not start: $(<hub.log)"
+  read -r -t 60 line <&"$hub_output" || fail "the hub did not start: $(<hub.log)"
   says "$line" "listening on dunlin"
   url=${line#listening on }
   port=${url##*:}
@@ -190,7 +199,7 @@ submit() { job=$("$DUNLIN" submit --quiet "$@") || fail "not submitted: $*"; }
 
 # ends_as STATE JOB: when the job has ended, that is its state.
 ends_as() {
-  "$DUNLIN" wait "$2" --timeout 60s >/dev/null 2>.wait || true
+  "$DUNLIN" wait "$2" --timeout 180s >/dev/null 2>.wait || true
   local state
   state=$("$DUNLIN" status "$2" --quiet)
   [ "$state" = "$1" ] || fail "job $2 is $state, not $1: $("$DUNLIN" status "$2")"

@@ -4,7 +4,7 @@ cat >listener.py <<'PYTHON'
 import socket, sys
 manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 manager.bind(sys.argv[1])
-manager.settimeout(20)
+manager.settimeout(60)
 print("bound", flush=True)
 for _ in range(2):
     print(manager.recv(4096).decode(), flush=True)

@@ -4,7 +4,7 @@ source "$(dirname "$0")/lib.sh"
 # http_of DESCRIPTOR: sets $base to what the hub says about its REST service.
 http_of() {
   local line
-  while read -r -t 20 line <&"$1"; do
+  while read -r -t 60 line <&"$1"; do
     case $line in "http on "*) base=${line#http on } && return ;; esac
   done
   fail "the hub does not serve HTTP"

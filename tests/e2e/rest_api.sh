@@ -2,7 +2,7 @@
 source "$(dirname "$0")/lib.sh"
 
 start_hub --http 127.0.0.1:0
-while read -r -t 20 line <&"$hub_output"; do
+while read -r -t 60 line <&"$hub_output"; do
   case $line in "http on "*) api=${line#http on }/api/v1 && break ;; esac
 done
 as() { curl -s -H "Authorization: Bearer $(<"$1")" "${@:2}"; }

@@ -35,7 +35,7 @@ class Service:
     def ask(self, method, path, headers, body=None, stream=False):
         """Returns status, headers and bytes; of a stream only its beginning."""
         if self.connection is None:
-            self.connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+            self.connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         shown = f"{method} {path[:200]} {headers} {repr(body)[:300]}"
         try:
             self.connection.putrequest(method, path, skip_accept_encoding=True)
@@ -58,7 +58,7 @@ class Service:
 
     def ask_raw(self, request):
         """The status of the answer to bytes that http.client would not send."""
-        with socket.create_connection((self.host, self.port), timeout=20) as connection:
+        with socket.create_connection((self.host, self.port), timeout=60) as connection:
             connection.sendall(request)
             answer = connection.recv(65536)
         if not answer.startswith(b"HTTP/1.1 "):

@@ -2,7 +2,7 @@
 source "$(dirname "$0")/lib.sh"
 
 start_hub --http 127.0.0.1:0
-while read -r -t 20 line <&"$hub_output"; do
+while read -r -t 60 line <&"$hub_output"; do
   case $line in "http on "*) base=${line#http on } && break ;; esac
 done
 "$DUNLIN" token --data hub --scope read >reader
@@ -15,7 +15,7 @@ submit -- 'head -c 200000 /dev/zero'
 ends_as done "$job"
 # A partition that runs as far as anybody knows: its worker is gone.
 submit --iterations 1000 --partitions 2 -- "touch $work/began; exec sleep 1000"
-within 20 test -e began
+within 60 test -e began
 kill_worker
 submit --array 0-9 -- true
 submit --after "$job" -- true

@@ -23,17 +23,17 @@ none_of() { [ -z "$(sh living "$1")" ]; }
 "$DUNLIN" run -j1 "sh $work/task $work/pids-{}" ::: 1 &
 pid=$!
 started+=($pid)
-within 20 has pids-1 4
+within 60 has pids-1 4
 kill -9 $pid
 wait $pid 2>/dev/null || true
-within 10 none_of pids-1
+within 60 none_of pids-1
 
 # The keeper was killed, too: then whoever goes on ends them before it starts anything.
 line=("$DUNLIN" run -j1 'sh living left >>beside; [ -e second ] || sh '"$work/task $work/left"'; echo {}' ::: 1)
 "${line[@]}" &
 pid=$!
 started+=($pid)
-within 20 has left 4
+within 60 has left 4
 keeper=$(pgrep -P $pid -x dunlin-keeper)
 kill -STOP $pid
 kill -9 "$keeper"
@@ -50,7 +50,7 @@ rm -f second left
 "${line[@]}" &
 pid=$!
 started+=($pid)
-within 20 has left 4
+within 60 has left 4
 keeper=$(pgrep -P $pid -x dunlin-keeper)
 kill -STOP $pid
 kill -9 "$keeper"
@@ -65,22 +65,22 @@ same "$(<beside)" ""
 start_hub
 start_worker w1 --slots 1
 submit -- sh "$work/task" "$work/pids-w"
-within 20 has pids-w 4
+within 60 has pids-w 4
 kill_worker
-within 10 none_of pids-w
+within 60 none_of pids-w
 
 # Its folder is nobody else's while it lives.
 "$DUNLIN" cancel "$job" >/dev/null
 start_worker w2 --slots 1
-expect 4 timeout 30 "$DUNLIN" worker --allow-root --name w3 --folder "$work/w2.folder"
+expect 4 timeout 60 "$DUNLIN" worker --allow-root --name w3 --folder "$work/w2.folder"
 says "$err" "another worker" "w2.folder"
 
 # While the worker lives, what has a session of its own and cleared its environment ends with its task.
 submit --wait -- sh -c 'env -i setsid sh -c "echo \$\$ >'"$work"'/escaped; exec sleep 1000" & while [ ! -s '"$work"'/escaped ]; do :; done'
-within 10 none_of escaped
+within 60 none_of escaped
 # The same without any environment, which looks like a process in the middle of an exec.
 rm escaped
 submit --wait -- sh -c 'setsid env -i /bin/sleep 1000 & echo $! >'"$work"'/escaped; until grep -qs sleep /proc/$!/comm; do :; done'
-within 10 none_of escaped
+within 60 none_of escaped
 stop_worker
 ! pgrep -P $$ -x dunlin-keeper || fail "a keeper was left"

@@ -10,7 +10,7 @@ kills=0
 until "${line[@]}" >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
   # Some tasks later than the last time, wherever that is.
   target=$(($(wc -l <started 2>/dev/null || echo 0) + 7 + kills * 5))
-  within 20 bash -c "[ \$(wc -l <started) -ge $target ]" || true
+  within 60 bash -c "[ \$(wc -l <started) -ge $target ]" || true
   kill -9 $pid 2>/dev/null || true
   wait $pid 2>/dev/null || true
   kills=$((kills + 1))
@@ -27,7 +27,7 @@ same "$(ls state/dunlin/runs)" ""
 # Interrupted, it says how to go on; changed inputs and another line are noticed.
 env --default-signal=INT "$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values >part 2>said2 &
 pid=$!
-within 20 bash -c '[ $(wc -l <begun) -ge 3 ]'
+within 60 bash -c '[ $(wc -l <begun) -ge 3 ]'
 kill -INT $pid
 code=0
 wait $pid || code=$?
@@ -43,7 +43,7 @@ says "$err" "another line was not finished"
 (trap '' HUP INT; exec "$DUNLIN" run -j1 'until [ -e go ]; do sleep 0.05; done; echo {}' ::: 1 2 >kept 2>said3) &
 pid=$!
 started+=($pid)
-within 20 pgrep -P "$pid" -x dunlin-keeper
+within 60 pgrep -P "$pid" -x dunlin-keeper
 kill -HUP $pid
 kill -INT $pid
 touch go

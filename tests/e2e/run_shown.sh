@@ -59,7 +59,7 @@ env --default-signal=INT "$DUNLIN" run -j2 'head -c 200000 /dev/zero | tr "\0" {
 pid=$!
 started+=($pid)
 exec {reader}<slow
-within 20 bash -c "grep -q . /proc/$pid/wchan && [ \$(ls state/dunlin/runs | wc -l) = 1 ]"
+within 60 bash -c "grep -q . /proc/$pid/wchan && [ \$(ls state/dunlin/runs | wc -l) = 1 ]"
 head -c 100 <&$reader >/dev/null
 kill -INT $pid
 code=0
@@ -70,15 +70,21 @@ same "$("$DUNLIN" run -j2 'head -c 200000 /dev/zero | tr "\0" {}' ::: c d 2>/dev
 
 # kill -9 as soon as the first output was read, before it can be marked: it is there again, and that is
 # said. Of files and of the log nothing is there twice.
-seen=("$DUNLIN" run -j1 --joblog seen.log 'echo {}; sleep 0.2' ::: x y z)
+seen=("$DUNLIN" run -j1 --joblog seen.log '[ {} = x ] || until [ -e seen ]; do sleep 0.05; done; echo {}' ::: x y z)
 rm -f slow
 mkfifo slow
 "${seen[@]}" >slow 2>/dev/null &
 pid=$!
 started+=($pid)
-read -r first_line <slow
+exec {reader}<slow
+within 60 read -r -t 0 -u "$reader"  # It is in the pipe.
+kill -STOP $pid
+within 60 grep -q '^State:[[:space:]]*T' /proc/$pid/status
+read -r first_line <&"$reader"
 kill -9 $pid
 wait $pid 2>/dev/null || true
+exec {reader}<&-
+touch seen
 same "$first_line" x
 same "$("${seen[@]}" 2>said | tr '\n' ' ')" "x y z "
 says "$(<said)" "the last 1 output may be there twice"

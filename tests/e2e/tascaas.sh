@@ -16,7 +16,7 @@ start_rest() {
 }
 
 # ask PATH: what the service at $base says; fails on any status but 200.
-ask() { curl -sS --fail-with-body --retry 5 --retry-connrefused --max-time 20 "$base/test/$1"; }
+ask() { curl -sS --fail-with-body --retry 5 --retry-connrefused --max-time 60 "$base/test/$1"; }
 
 # partition URL ID WORKER NITER WID: works in steps that take a second by its own clock, until it has
 # done its share, and uploads how much that was.
@@ -77,7 +77,7 @@ says "$err" broken.config nothing
 says "$("$DUNLIN" tenant files physics)" input/water.in input/refused/broken.config
 says "$("$DUNLIN" tenant jobs physics --quiet)" "water.config waiting" "broken.config refused"
 
-start_rest one --listen 127.0.0.1:0
+start_rest one --listen "127.0.0.1:$(free_ports 1)"
 one=$rest one_base=$base
 start_rest two --listen 127.0.0.1:0
 two=$rest two_base=$base
@@ -117,7 +117,7 @@ same "$(jq '.partitions == .finished' <<<"$status")" true
 # Each partition has its results, which add up, and was handed out once, but for what was lost.
 uploaded() { "$DUNLIN" tenant files physics --quiet | grep -c "results/$job/worker-[0-9]*/$1"; }
 all_there() { [ "$(uploaded results.dat)" = "$(jq .partitions <<<"$status")" ]; }
-within 20 all_there
+within 60 all_there
 same "$(uploaded balance.rep)" "$(jq .partitions <<<"$status")"
 sum=0
 for ((i = 0; i < $(jq .partitions <<<"$status"); ++i)); do

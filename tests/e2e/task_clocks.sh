@@ -5,7 +5,7 @@ start_hub
 start_worker right
 submit --name again --retries 2 --backoff 2s -- \
   "echo \$DUNLIN_WORKER >>$work/again; test \$(wc -l <$work/again) -gt 1"
-within 20 test -s again
+within 60 test -s again
 stop_worker
 start_skewed_worker -3600 behind
 ends_as done again

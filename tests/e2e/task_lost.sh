@@ -5,12 +5,12 @@ start_hub
 mkfifo begun
 
 # Once: what a killed worker ran is run again, as a larger attempt.
-start_worker w1 --slots 2 --hold 1s
+start_worker w1 --slots 2 --hold 3s
 submit --name again -- "echo \$DUNLIN_ATTEMPT >>$work/again; test \$DUNLIN_ATTEMPT -gt 1 && exit
   echo >$work/begun; exec sleep 1000"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 kill_worker
-start_worker w2 --slots 2 --hold 1s
+start_worker w2 --slots 2 --hold 3s
 ends_as done again
 same "$(tr '\n' , <again)" 1,2,
 same "$(of again 0 '|[.attempt,.worker]|tojson')" '[2,"w2"]'
@@ -18,9 +18,9 @@ same "$(of again 0 '|[.attempt,.worker]|tojson')" '[2,"w2"]'
 # At most once: it is not, and that is its outcome. Those of the range that had not begun are run.
 submit --name once --at-most-once --array 0-9 -- "echo {#} >>$work/once
   test {#} != 3 && exit; echo >$work/begun; exec sleep 1000"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 kill_worker
-start_worker w3 --slots 2 --hold 1s
+start_worker w3 --slots 2 --hold 3s
 ends_as failed once
 same "$(sort -n once | uniq -d)" ""
 same "$(of once 3 state)" lost

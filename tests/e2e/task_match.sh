@@ -25,7 +25,7 @@ ends_as done "$job"
 
 # A requirement that nobody has: it waits, and explain says for what; then it comes.
 submit --name picky --requires fpga --array 0-9 -- true
-within 10 "$DUNLIN" explain picky
+within 60 "$DUNLIN" explain picky
 says "$("$DUNLIN" explain picky)" "is open, with 0 of 10" "no worker that is online can run it" fpga \
   "dunlin worker --at $url --tag fpga"
 submit --name greedy --gpus 3 -- true
@@ -39,13 +39,13 @@ same "$(ran_on picky)" odd,
 says "$("$DUNLIN" explain picky)" "done"
 
 # The pool: who is there, and what has become of who is not.
-within 10 eval '[ "$("$DUNLIN" pool --quiet | sort | tr "\n" ,)" = big,odd,plain, ]'
+within 60 eval '[ "$("$DUNLIN" pool --quiet | sort | tr "\n" ,)" = big,odd,plain, ]'
 line=$("$DUNLIN" pool --json | jq -c 'select(.worker == "big")')
 same "$(jq -c '[.v,.state,.slots,.tags,.gpus,.mem_bytes,.pid]' <<<"$line")" \
   "[1,\"online\",4,[\"gpu\",\"org=star\"],2,68719476736,$big]"
 stop_worker "$odd"  # Who leaves in order says good-bye.
 same "$("$DUNLIN" pool --quiet | sort | tr '\n' ,)" big,plain,
 kill_worker "$plain"
-within 30 eval '[ "$("$DUNLIN" pool --quiet | tr "\n" ,)" = big, ]'
+within 60 eval '[ "$("$DUNLIN" pool --quiet | tr "\n" ,)" = big, ]'
 says "$("$DUNLIN" pool)" offline plain
 same "$("$DUNLIN" pool --json | jq -r 'select(.worker == "plain") | .state')" offline

@@ -10,11 +10,11 @@ submit --array 0-199 -- true
 ends_as done "$job"
 
 submit --name long --array 0-3 -- "echo {#} >>$work/begun; while ! test -e $work/go; do sleep 0.1; done"
-within 10 begun 1
+within 60 begun 1
 start_worker w2 --slots 2
-within 15 begun 3
+within 60 begun 3
 start_worker w3 --slots 1
-within 15 begun 4
+within 60 begun 4
 touch go
 ends_as done long
 same "$("$DUNLIN" results long --json | jq -r .worker | sort | uniq -c | tr -s ' \n' ' ')" " 1 w1 2 w2 1 w3 "

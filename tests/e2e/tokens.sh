@@ -26,7 +26,7 @@ expect 0 "$DUNLIN" store pull jobs
 tr 'a-f0-9' 'b-g1-9a' <worker >changed
 expect 4 "$DUNLIN" store info --token-file changed
 refused() { ! "$DUNLIN" store info --token-file short; }
-within 10 refused
+within 60 refused
 expect 4 "$DUNLIN" store info --token-file short
 says "$err" expired
 stop_hub

@@ -5,12 +5,12 @@ mkfifo begun gate
 start_worker w1 --slots 2 --hold 30s
 submit --name long -- "echo \$DUNLIN_ATTEMPT >>$work/ran; echo >$work/begun; read line <$work/gate
   head -c 200000 /dev/zero"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 
 # Killed, and away while the task ends with an output that must be stored as a blob.
 kill_hub
 echo >gate
-within 20 eval '[ -z "$(tasks_of "$worker")" ]'
+within 60 eval '[ -z "$(tasks_of "$worker")" ]'
 start_hub --listen "127.0.0.1:$port"
 ends_as done long
 same "$(of long 0 '|[.attempt,.stdout_size,.why]|tojson')" '[1,200000,null]'

@@ -8,11 +8,11 @@ mkfifo begun gate
 start_worker w1 --slots 1
 first=$worker
 submit --name many --array 0-9 -- "test {#} != 0 && exit; echo >$work/begun; read line <$work/gate"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 kill -TERM "$worker"
 wait_for w1.log "leaving"
 start_worker w2 --slots 1
-within 20 eval '[ "$("$DUNLIN" status many --json | jq .ok)" = 9 ]'
+within 60 eval '[ "$("$DUNLIN" status many --json | jq .ok)" = 9 ]'
 says "$("$DUNLIN" pool)" w1 w2
 echo >gate
 ends_as done many
@@ -27,7 +27,7 @@ same "$("$DUNLIN" pool --quiet)" w2
 # lease. It is not the task's failure.
 submit --name moved -- "echo \$DUNLIN_ATTEMPT >>$work/moved; test \$DUNLIN_ATTEMPT -gt 1 && exit
   trap '' TERM; echo >$work/begun; sleep 1000 & wait"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 kill -TERM "$worker"
 wait_for w2.log "leaving:"
 kill -TERM "$worker"
@@ -41,7 +41,7 @@ same "$(of moved 0 attempt)" "$(tail -n 1 moved)"
 
 # At most once: stopped is lost.
 submit --name once --at-most-once -- "echo >$work/begun; exec sleep 1000"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 kill -TERM "$worker"
 wait_for w3.log "leaving:"
 kill -TERM "$worker"
@@ -51,6 +51,6 @@ same "$(of once 0 state)" lost
 
 # Nothing to do for a while: it leaves by itself.
 start_worker w4 --idle-exit 200ms
-timeout 20 tail --pid="$worker" -f /dev/null || fail "it did not leave"
+timeout 60 tail --pid="$worker" -f /dev/null || fail "it did not leave"
 wait "$worker" || fail "w4 ended with $?"
 same "$("$DUNLIN" pool --quiet)" ""

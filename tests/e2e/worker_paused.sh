@@ -2,17 +2,17 @@
 source "$(dirname "$0")/lib.sh"
 start_hub
 mkfifo begun
-start_worker w1 --slots 2 --hold 1s
+start_worker w1 --slots 2 --hold 3s
 first=$worker
 submit --name long -- "echo \$DUNLIN_ATTEMPT \$DUNLIN_WORKER >>$work/ran
   test \$DUNLIN_ATTEMPT -gt 1 && { echo second; exit; }
   echo >$work/begun; while ! test -e $work/go; do sleep 0.05; done; echo first"
 submit --name array --array 0-299 -- "echo {#} \$DUNLIN_ATTEMPT >>$work/array; sleep 0.01"
-read -r -t 20 <begun || fail "it did not begin"
+read -r -t 60 <begun || fail "it did not begin"
 wait_for array "^20 "
 kill -STOP "$first"
 touch go  # The task itself ends while its worker sleeps.
-start_worker w2 --slots 2 --hold 1s
+start_worker w2 --slots 2 --hold 10s
 ends_as done long
 ends_as done array
 kill -CONT "$first"

@@ -13,9 +13,9 @@ use_keys() {
 # kill. Sets $endpoint and $aws_port, and uses the keys of the admin.
 start_door() {
   local line
-  start_hub --aws "127.0.0.1:${aws_port:-0}" "$@"
-  read -r -t 20 line <&"$hub_output" # Where the token is.
-  read -r -t 20 line <&"$hub_output"
+  start_hub --aws "127.0.0.1:${aws_port:-$(free_ports 1)}" "$@"
+  read -r -t 60 line <&"$hub_output" # Where the token is.
+  read -r -t 60 line <&"$hub_output"
   says "$line" "aws endpoint on http" "://127.0.0.1:"
   endpoint=${line#aws endpoint on }
   aws_port=${endpoint##*:}

@@ -34,7 +34,7 @@ start_postgres() {
   pg_pid=$!
   started+=("$pg_pid")
   pg_url=postgres://dunlin:secret@127.0.0.1:$2/postgres
-  within 30 "$pg_bin/pg_isready" -q -h 127.0.0.1 -p "$2"
+  within 180 "$pg_bin/pg_isready" -q -h 127.0.0.1 -p "$2"
 }
 
 # After kill -9 its children must be gone before it is started again.
@@ -43,7 +43,7 @@ kill_postgres() {
   children=$(pgrep -P "$pg_pid" | tr '\n' ' ')
   kill -9 "$pg_pid"
   wait "$pg_pid" 2>/dev/null || true
-  for child in $children; do within 10 eval "! kill -0 $child 2>/dev/null"; done
+  for child in $children; do within 60 eval "! kill -0 $child 2>/dev/null"; done
 }
 
 # The same words for every engine: a fresh store, which is the default one from here on. SERVER is

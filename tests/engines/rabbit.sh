@@ -124,7 +124,7 @@ kill_rabbit() {
 
 restart_rabbit() {
   start_rabbit_node "${1:-0}"
-  within 90 rabbit_listens "${1:-0}"
+  within 300 rabbit_listens "${1:-0}"
 }
 
 # find_rabbit_leader: the node that leads most of the queues, in $rabbit_leader.
@@ -166,6 +166,6 @@ start_rabbit_cluster() {
     hosts+=,${rabbit_hosts[$i]}:${rabbit_ports[$i]}
   done
   for i in 0 1 2; do start_rabbit_node $i; done
-  for i in 0 1 2; do within 120 rabbit_listens $i; done
+  for i in 0 1 2; do within 300 rabbit_listens $i; done
   rabbit_url=amqp://dunlin:secret@${hosts#,}/$insecure
 }
