@@ -78,7 +78,7 @@ struct TaskWorld::RunningFiber {
 class TaskWorld::MemoryWay final : public Way {
  public:
   explicit MemoryWay(TaskWorld& world) : world_(world) {}
-  void post(Request request, Then then) override { world_.post(std::move(request), then); }
+  void post(Request request, Then then) override { world_.post(this, std::move(request), then); }
   void close() override {}
 
  private:
@@ -150,6 +150,7 @@ void TaskWorld::choose_faults(uint64_t seed) {
     faults_.answer_lost = 2 + random_.below(10);
     faults_.repeated = random_.below(20);
     faults_.delay_max = Millis(3);
+    if (random_.percent(50)) faults_.leave = random_.below(30);
     return;
   }
   if (random_.percent(50)) faults_.request_lost = random_.below(10);
@@ -301,7 +302,7 @@ void TaskWorld::post_late(Request request) {
                 [this, request = std::move(request)] { apply(request); });
 }
 
-void TaskWorld::post(Request request, Way::Then then) {
+void TaskWorld::post(const Way* way, Request request, Way::Then then) {
   const auto some = [this] {
     return Millis(random_.below(static_cast<uint64_t>(faults_.delay_max.count()) + 1));
   };
@@ -318,33 +319,45 @@ void TaskWorld::post(Request request, Way::Then then) {
     events_.after(kLostAfter, [then] { then(Error{Code::unavailable, "lost"}); });
     return;
   }
-  events_.after(some(),
-                [this, request = std::move(request), then = std::move(then), deaf, twice, some] {
-                  const auto answer_later = [this, then, deaf, some](Answer&& answer) {
-                    if (deaf) answer = Error{Code::unavailable, "lost"};
-                    events_.after(deaf ? kLostAfter : some(),
-                                  [then, answer = std::move(answer)] { then(Answer(answer)); });
-                  };
-                  const auto* wait = std::get_if<Pull>(&request);
-                  if (wait != nullptr && wait->wait > Millis(0)) {
-                    return pull(*wait, events_.now() + wait->wait, answer_later);
-                  }
-                  if (twice) apply(request);
-                  answer_later(apply(request));
-                });
+  events_.after(
+      some(), [this, way, request = std::move(request), then = std::move(then), deaf, twice, some] {
+        const auto answer_later = [this, then, deaf, some](Answer&& answer) {
+          if (deaf) answer = Error{Code::unavailable, "lost"};
+          events_.after(deaf ? kLostAfter : some(),
+                        [then, answer = std::move(answer)] { then(Answer(answer)); });
+        };
+        const auto* wait = std::get_if<Pull>(&request);
+        if (wait != nullptr && wait->wait > Millis(0)) {
+          return pull(way, *wait, events_.now() + wait->wait, answer_later);
+        }
+        const auto* renew = std::get_if<Renew>(&request);
+        if (renew != nullptr && renew->leases.empty()) end_waits(way, renew->queue);
+        if (twice) apply(request);
+        answer_later(apply(request));
+      });
 }
 
 // Waits until there is something, or its time is over.
-void TaskWorld::pull(const Pull& request, Instant until, Way::Then then) {
+void TaskWorld::pull(const Way* way, const Pull& request, Instant until, Way::Then then) {
   Answer answer = apply(request);
   const auto* found = std::get_if<Deliveries>(&answer);
   if (found == nullptr || !found->deliveries.empty()) return then(std::move(answer));
   const uint64_t number = ++last_waiting_;
-  waiting_[request.queue].emplace(number, Waiting{request, std::move(then)});
+  waiting_[request.queue].emplace(number, Waiting{way, request, std::move(then)});
   events_.at(until, [this, queue = request.queue, number] {
     auto one = waiting_[queue].extract(number);
     if (!one.empty()) one.mapped().then(apply(one.mapped().request));
   });
+}
+
+// As a hub does for one of its connections.
+void TaskWorld::end_waits(const Way* way, const std::string& queue) {
+  auto& all = waiting_[queue];
+  for (auto one = all.begin(); one != all.end();) {
+    const auto next = std::next(one);
+    if (one->second.way == way) all.extract(one).mapped().then(Deliveries{});
+    one = next;
+  }
 }
 
 // Something was pushed there, or has come back.
@@ -547,7 +560,7 @@ void TaskWorld::trouble() {
   for (const auto& worker : workers_) {
     if (random_.percent(faults_.crash)) worker->crash();
     if (random_.percent(faults_.freeze)) worker->freeze(some_sleep());
-    if (random_.percent(faults_.leave)) worker->leave(random_.percent(50));
+    if (random_.percent(faults_.leave)) worker->leave(random_.percent(50) && !only_answers_lost_);
     if (random_.percent(faults_.broken)) worker->break_down(Millis(random_.below(9000)));
     if (random_.percent(faults_.clock_jump)) worker->jump();
     if (random_.percent(faults_.resize) || is_over()) worker->resize();

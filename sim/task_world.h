@@ -78,7 +78,7 @@ class TaskWorld {
   const SimJob* find(const std::string& job) const;
   std::unique_ptr<Way> way();
   // The world as the memory's network: sooner or later, once or twice or not at all.
-  void post(Request request, Way::Then then);
+  void post(const Way* way, Request request, Way::Then then);
   void post_late(Request request);  // Up to several leases later. Nobody hears the answer.
   Millis hold() const { return hold_; }
   size_t commit_rows() const { return commit_rows_; }
@@ -116,7 +116,8 @@ class TaskWorld {
   void repeat_end(const Commit& commit);
   void trace(const Commit& commit);
   void shorten(Answer& answer);
-  void pull(const Pull& request, Instant until, Way::Then then);
+  void pull(const Way* way, const Pull& request, Instant until, Way::Then then);
+  void end_waits(const Way* way, const std::string& queue);
   void wake(const std::string& queue);
   void expire();  // Leases.
   void keep_expiring();
@@ -141,6 +142,7 @@ class TaskWorld {
   Ledger hub_ledger_;
 
   struct Waiting {
+    const Way* way = nullptr;
     Pull request;
     Way::Then then;
   };

@@ -89,6 +89,7 @@ void Witness::received(LinkId link, std::string_view bytes, Instant now) {
         Instant& until = handed_[lease.id].until;
         until = std::min(until, now + renew->hold);
       }
+      if (renew->leases.empty()) end_waits(link, renew->queue);
     }
     const bool fresh = asked_
                            .emplace(Key(link, asked.id), Asked{.request = std::move(asked.request),
@@ -127,12 +128,21 @@ void Witness::sent(LinkId link, std::string_view bytes, Instant now) {
   }
 }
 
+// A renewal of nothing ends the pulls of its link that wait there, when the hub gets to it.
+void Witness::end_waits(LinkId link, const std::string& queue) {
+  for (auto one = asked_.lower_bound({link, 0}); one != asked_.end(); ++one) {
+    if (one->first.first != link) return;
+    const auto* pull = std::get_if<Pull>(&one->second.request);
+    if (pull != nullptr && pull->queue == queue) one->second.ended = true;
+  }
+}
+
 void Witness::answered(const Asked& asked, const Answer& answer, Instant now) {
   EXPECT_TRUE(fits(asked.request.index(), answer)) << "a wrong kind of answer";
   const auto* pull = std::get_if<Pull>(&asked.request);
   const auto* deliveries = std::get_if<Deliveries>(&answer);
   if (pull == nullptr || deliveries == nullptr) return;
-  if (deliveries->deliveries.empty() && !asked.put_off && !draining_) {
+  if (deliveries->deliveries.empty() && !asked.put_off && !asked.ended && !draining_) {
     EXPECT_GE(now, asked.received + pull->wait) << "a pull gave up before its time";
   }
   EXPECT_LE(deliveries->deliveries.size(), pull->max);

@@ -53,6 +53,7 @@ class Witness {
     uint64_t order = 0;  // Among all requests.
     uint64_t turn = 0;
     bool put_off = false;  // Its place and time in the hub are not known.
+    bool ended = false;    // It may be answered before its time is over.
   };
   struct LinkState {
     FrameReader asks{FrameReader::From::client};
@@ -65,6 +66,7 @@ class Witness {
     uint32_t attempt = 0;
     Instant until;  // Not again before.
   };
+  void end_waits(LinkId link, const std::string& queue);
   void answered(const Asked& asked, const Answer& answer, Instant now);
   void served(const Asked& asked, const Deliveries& deliveries, Instant now);
   void check_handed(Instant now);

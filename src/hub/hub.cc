@@ -68,6 +68,9 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
     return stage(session, id, allowed.error());
   }
   if (auto* asked = std::get_if<Pull>(&request)) return pull(session, id, std::move(*asked), now);
+  if (const auto* renew = std::get_if<Renew>(&request); renew && renew->leases.empty()) {
+    end_waits_of(session, renew->queue);
+  }
   if (auto* part = std::get_if<BlobPart>(&request)) {
     return begin_or_go_on(session, id, std::move(*part), now);
   }
@@ -274,6 +277,16 @@ void Hub::serve(const std::string& queue, Instant now) {
 void Hub::end_waits(Instant now) {
   while (!deadlines_.empty() && (draining_ || deadlines_.begin()->first <= now)) {
     const Waiter waiter = take(deadlines_.begin()->second);
+    stage(waiter.session, waiter.id, Deliveries{});
+  }
+}
+
+// Whoever leaves must not be handed anything any more.
+void Hub::end_waits_of(SessionId session, const std::string& queue) {
+  const absl::btree_set<uint64_t> waiting = sessions_.at(session).waiting;
+  for (const uint64_t number : waiting) {
+    if (waiters_.at(number).pull.queue != queue) continue;
+    const Waiter waiter = take(number);
     stage(waiter.session, waiter.id, Deliveries{});
   }
 }

@@ -106,6 +106,7 @@ class Hub {
   void pull(SessionId session, uint64_t id, Pull&& pull, Instant now);
   void wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline);
   Waiter take(uint64_t number);
+  void end_waits_of(SessionId session, const std::string& queue);
   void serve(const std::string& queue, Instant now);
   void end_waits(Instant now);
   void touch(const std::string& queue);

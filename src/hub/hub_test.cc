@@ -252,6 +252,20 @@ TEST_F(HubTest, APushOfManyPartsServesItsQueueOnce) {
   EXPECT_EQ(taken(answers.at(2)).size(), 5U);
 }
 
+TEST_F(HubTest, ARenewalOfNothingEndsThePullsOfItsSessionThatWaitThere) {
+  pull(1, 1, "q");
+  pull(1, 2, "other");
+  pull(2, 3, "q");
+  EXPECT_TRUE(turn().empty());
+  ask(1, 4, Renew{"q", {}, kHold});
+  const auto answers = turn();
+  EXPECT_TRUE(taken(answers.at(1)).empty());
+  EXPECT_TRUE(std::get<Lost>(answers.at(4)).leases.empty());
+  EXPECT_EQ(hub.waiting(), 2U);
+  push(3, "q", 1);
+  EXPECT_EQ(taken(turn().at(3)).size(), 1U);
+}
+
 TEST_F(HubTest, NobodyOvertakesAWaiter) {
   pull(1, 1, "q", 1);
   turn();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Millis kBeatEvery = std::chrono::seconds(5);
 constexpr Millis kLookEvery = Millis(500);
+constexpr Millis kPullsEnd = std::chrono::seconds(1);
 constexpr Millis kRetryMin = Millis(20);
 constexpr Millis kRetryMax = std::chrono::seconds(5);
 constexpr Millis kRefusedMin = std::chrono::seconds(1);  // A damaged row is not soon repaired.
@@ -148,6 +149,7 @@ void WorkerMind::think() {
   pull();
   sweep();
   if (stopping() && held_.empty()) say_goodbye();
+  if (leaves_at_ && held_.empty()) gone_ = pulling_.empty() || now_.at >= *leaves_at_;
 }
 
 void WorkerMind::beat() {
@@ -304,9 +306,17 @@ void WorkerMind::say_goodbye() {
     return;
   }
   commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
-    // A pull that still waited may have brought something meanwhile: that is given back first.
-    goodbye_ = gone_ = held_.empty();
+    end_pulls();
+    leaves_at_ = now_.at + kPullsEnd;
+    later(kPullsEnd, [] {});
   });
+}
+
+// What a pull brings after we have left is nobody's until its lease ends. So those that wait end
+// first, and what they have brought meanwhile is given back. Not every store can end them: it is
+// not waited for.
+void WorkerMind::end_pulls() {
+  for (const std::string& queue : pulling_) ask(Renew{queue, {}, options_.hold}, [](Answer&&) {});
 }
 
 }  // namespace dunlin

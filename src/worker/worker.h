@@ -225,6 +225,7 @@ class WorkerMind {
   void lose(const Lease& lease);
   void think();  // After every event: whatever can be done is begun.
   void say_goodbye();
+  void end_pulls();
 
   // worker_pull.cc: routes, pulling, splitting, giving back.
   void scan_routes(std::string after);
@@ -366,6 +367,7 @@ class WorkerMind {
   bool stopping_ = false;
   bool no_more_ = false;
   bool goodbye_ = false;
+  std::optional<Instant> leaves_at_;  // The good-bye was heard: then at the latest.
   bool gone_ = false;
 
   uint64_t last_ask_ = 0;
