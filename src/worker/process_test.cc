@@ -358,7 +358,7 @@ TEST(Process, ATaskThatIgnoresSigtermIsKilledASecondLater) {
   EXPECT_EQ(ending.outcome.state(), model::STATE_TIMEOUT);
   EXPECT_EQ(ending.outcome.signal(), static_cast<uint32_t>(SIGKILL));
   EXPECT_GE(ending.outcome.ran_us(), 1000 * (limit_ms + 1000));
-  EXPECT_LT(ending.outcome.ran_us(), 1000 * (limit_ms + 10'000));
+  EXPECT_LT(ending.outcome.ran_us(), 1000 * (limit_ms + 1'950));
 }
 
 TEST(Process, ADroppedTaskDiesWithAllItsTree) {
@@ -369,8 +369,9 @@ TEST(Process, ADroppedTaskDiesWithAllItsTree) {
   std::istringstream pids(TestSlots::hear(fifo));
   const int64_t began = monotonic_us();
   slots->drop({ticket});
-  EXPECT_LT(monotonic_us() - began, 900'000);  // Not the second that they have.
+  EXPECT_LT(monotonic_us() - began, 200'000);
   for (pid_t pid = 0; pids >> pid;) EXPECT_TRUE(dies(pid));
+  EXPECT_LT(monotonic_us() - began, 2'000'000);
   EXPECT_NE(slots.run(slots.builtin("noop")).ticket, ticket);
   EXPECT_EQ(children_of(getpid()), kKeeper);
 }
