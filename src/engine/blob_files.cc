@@ -18,6 +18,11 @@ static_assert(kBlobPart % kBlock == 0);
 
 uint64_t on_disk(uint64_t offset) { return offset / kBlock * kBlockOnDisk; }
 
+// Of the block of a blob that begins at `offset`. It says in which file and where it stands.
+uint32_t checksum(std::string_view block, uint64_t file, uint64_t offset) {
+  return crc32c(block, place(file, offset / kBlock));
+}
+
 }  // namespace
 
 Result<void> BlobFiles::open(const std::function<bool(uint64_t file)>& is_used) {
@@ -74,7 +79,7 @@ Result<void> BlobFiles::write(Upload& upload, std::string_view bytes) {
   for (size_t at = 0; at < bytes.size(); at += kBlock) {
     const std::string_view block = bytes.substr(at, kBlock);
     blocks += block;
-    append_fixed(blocks, crc32c(block));
+    append_fixed(blocks, checksum(block, upload.file, upload.size + at));
   }
   TRY(upload.to->write(on_disk(upload.size), blocks));
   upload.size += bytes.size();
@@ -101,8 +106,8 @@ Result<uint64_t> BlobFiles::end(const BlobEnd& end) {
   return synced.error();
 }
 
-Result<std::string> BlobFiles::read(uint64_t file, uint64_t size, uint64_t offset,
-                                    size_t max) const {
+Result<std::string> BlobFiles::read(const BlobState& blob, uint64_t offset, size_t max) const {
+  const auto& [_, file, size, placed] = blob;
   if (offset >= size) return std::string();
   max = std::min<uint64_t>(max, size - offset);
   const auto from = TRY(disk_.open_to_read(path(file)));
@@ -118,19 +123,21 @@ Result<std::string> BlobFiles::read(uint64_t file, uint64_t size, uint64_t offse
     const uint64_t length = std::min<uint64_t>(kBlock, last - first - i * kBlock);
     const std::string_view rest =
         std::string_view(raw).substr(std::min(raw.size(), i * kBlockOnDisk));
-    ByteReader checksum(rest.substr(std::min<size_t>(rest.size(), length)));
-    if (checksum.fixed<uint32_t>() != crc32c(rest.substr(0, length)) || !checksum.ok()) {
+    ByteReader written(rest.substr(std::min<size_t>(rest.size(), length)));
+    const std::string_view block = rest.substr(0, length);
+    const uint32_t right = placed ? checksum(block, file, first + i * kBlock) : crc32c(block);
+    if (written.fixed<uint32_t>() != right || !written.ok()) {
       return to_error(
           {path(file), on_disk(first + i * kBlock), "the block here fails its checksum"});
     }
-    bytes += rest.substr(0, length);
+    bytes += block;
   }
   return bytes.substr(offset - first, max);
 }
 
-Result<bool> BlobFiles::same(uint64_t a, uint64_t b, uint64_t size) const {
-  for (uint64_t at = 0; at < size; at += kBlobPart) {
-    if (TRY(read(a, size, at, kBlobPart)) != TRY(read(b, size, at, kBlobPart))) return false;
+Result<bool> BlobFiles::same(const BlobState& a, const BlobState& b) const {
+  for (uint64_t at = 0; at < a.size; at += kBlobPart) {
+    if (TRY(read(a, at, kBlobPart)) != TRY(read(b, at, kBlobPart))) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "engine/index.h"
 #include "store/request.h"
 
 namespace dunlin {
@@ -30,8 +31,8 @@ class BlobFiles {
   // All parts are here and durable: the number of the file, 0 for an empty blob.
   Result<uint64_t> end(const BlobEnd& end);
 
-  Result<std::string> read(uint64_t file, uint64_t size, uint64_t offset, size_t max) const;
-  Result<bool> same(uint64_t a, uint64_t b, uint64_t size) const;
+  Result<std::string> read(const BlobState& blob, uint64_t offset, size_t max) const;
+  Result<bool> same(const BlobState& a, const BlobState& b) const;  // REQUIRES: of one size
   void remove(uint64_t file);
 
   std::string path(uint64_t file) const { return folder_ + "/" + std::to_string(file); }

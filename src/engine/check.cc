@@ -18,6 +18,10 @@ class Checker {
     TRY(check_mark());
     TRY(find_segments());
     for (const uint32_t number : numbers_) TRY(check_segment(number));
+    if (mark_is_blank_ && report_.batches > 0) {
+      found(mark_path(folder_), 0,
+            "both copies are blank, so segments may be missing at both ends of the log");
+    }
     check_blobs();
     count();
     return report_;
@@ -36,6 +40,7 @@ class Checker {
     }
     const ReadMark read = TRY(read_mark(*file.value()));
     mark_ = read.mark;
+    mark_is_blank_ = read.blank;
     if (!read.damage.empty()) found(mark_path(folder_), 0, read.damage);
     return {};
   }
@@ -72,7 +77,7 @@ class Checker {
     if (header.ok() && header.value().number == number) {
       headers_.emplace(number, header.value());
     } else if (number == numbers_.back() && number > mark_.segment &&
-               was_being_made(TRY(read_file(*file)))) {
+               was_being_made(TRY(read_file(*file)), number)) {
       report_.torn_bytes += TRY(file->size());
     } else {
       found(segment_path(folder_, number), 0,
@@ -93,7 +98,8 @@ class Checker {
                     .next_batch = header->second.first_batch,
                     .end = {},
                     .durable = number == mark_.segment ? mark_.end : 0,
-                    .segment = number};
+                    .segment = number,
+                    .placed = header->second.placed};
     const auto next = headers_.find(number + 1);
     if (next != headers_.end()) rules.end = next->second.previous_end;
     const auto follows = std::exchange(next_batch_, {});
@@ -112,7 +118,8 @@ class Checker {
         return {};
       }
       report_.damages.push_back(*scanned.damage);
-      const auto resume = find_batch(bytes, scanned.damage->offset + 1, scanned.next_batch);
+      const auto resume = find_batch(bytes, scanned.damage->offset + 1, scanned.next_batch,
+                                     rules.placed ? number : 0);
       if (!resume || (rules.end && *resume >= *rules.end)) return {};
       rules.start = *resume;
       rules.next_batch = scanned.next_batch;
@@ -124,7 +131,7 @@ class Checker {
     const BlobFiles files(disk_, folder_);
     for (const auto& [name, blob] : index_.blobs()) {
       for (uint64_t at = 0; at < blob.size; at += kBlobPart) {
-        const auto bytes = files.read(blob.file, blob.size, at, kBlobPart);
+        const auto bytes = files.read(blob, at, kBlobPart);
         if (bytes.ok()) continue;
         found(files.path(blob.file), at, "blob " + name + ": " + bytes.error().what);
         break;
@@ -146,6 +153,7 @@ class Checker {
   const std::string folder_;
   CheckReport report_;
   Mark mark_;
+  bool mark_is_blank_ = false;
   std::vector<uint32_t> numbers_;
   std::map<uint32_t, SegmentHeader> headers_;
   std::optional<uint64_t> next_batch_;  // After the last segment, if that was read to its end.
@@ -159,8 +167,14 @@ Result<CheckReport> check_store(Disk& disk, const std::string& folder) {
   if (const auto log = disk.list(folder + "/log"); !log.ok()) {
     return Error{Code::not_found, "there is no store in " + folder + ": " + log.error().what};
   }
-  const auto lock = TRY(disk.lock(folder));
-  return Checker(disk, folder).run();
+  const auto lock = disk.lock(folder);
+  // One that is held by another process could be opened.
+  if (!lock.ok() && (lock.error().code != Code::denied || disk.open(folder + "/lock").ok())) {
+    return lock.error();
+  }
+  CheckReport report = TRY(Checker(disk, folder).run());
+  report.locked = lock.ok();
+  return report;
 }
 
 }  // namespace dunlin

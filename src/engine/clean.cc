@@ -49,7 +49,8 @@ void Engine::clean(size_t bytes_written) {
   }
   size_t at = 0;
   while (at < bytes.value().size() && at < effort) {
-    const auto framed = read_frame(std::string_view(bytes.value()).substr(at));
+    const auto framed = read_frame(std::string_view(bytes.value()).substr(at),
+                                   log_->place_of(oldest, clean_offset_ + at));
     const auto record = framed ? decode(framed->payload) : std::nullopt;
     if (!record) {
       log::warning("segment {} is damaged at offset {}: it is kept as it is", oldest,
@@ -91,7 +92,9 @@ void Engine::move_live(const Record& record, Position at) {
   } else if (const auto* blob = std::get_if<BlobRecord>(&record)) {
     const BlobState* state = index_->blob(blob->name);
     if (state == nullptr || state->at != at) return;
-    index_->put_blob(blob->name, {.at = log_->add(*blob), .file = blob->file, .size = blob->size});
+    BlobState moved = *state;
+    moved.at = log_->add(*blob);
+    index_->put_blob(blob->name, moved);
   }
 }
 

@@ -479,7 +479,7 @@ Answer Engine::on(BlobEnd&& request, Instant now) {
   const auto file = blobs_.end(request);
   if (!file.ok()) return file.error();
   if (before != nullptr) {
-    const auto same = blobs_.same(before->file, file.value(), request.size);
+    const auto same = blobs_.same(*before, {.at = {}, .file = file.value(), .size = request.size});
     blobs_.remove(file.value());
     if (!same.ok()) return same.error();
     if (!same.value()) return other;
@@ -496,7 +496,7 @@ Answer Engine::on(BlobEnd&& request, Instant now) {
 Answer Engine::on(BlobGet&& request, Instant /*now*/) {
   const BlobState* blob = index_->blob(request.name);
   if (blob == nullptr) return Error{Code::not_found, "there is no blob " + request.name};
-  auto bytes = blobs_.read(blob->file, blob->size, request.offset, request.max);
+  auto bytes = blobs_.read(*blob, request.offset, request.max);
   if (!bytes.ok()) return bytes.error();
   return Bytes{std::move(bytes).value()};
 }

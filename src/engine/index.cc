@@ -387,7 +387,8 @@ bool Replay::on(const FinishRecord& record, Position /*at*/) {
 
 bool Replay::on(const BlobRecord& record, Position at) {
   saw(record.file);
-  index_.put_blob(record.name, {.at = at, .file = record.file, .size = record.size});
+  index_.put_blob(record.name,
+                  {.at = at, .file = record.file, .size = record.size, .placed = record.placed});
   return true;
 }
 

@@ -80,6 +80,7 @@ struct BlobState {
   Position at;
   uint64_t file = 0;
   uint64_t size = 0;
+  bool placed = true;  // See BlobRecord.
 };
 
 class Index {

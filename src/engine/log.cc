@@ -28,17 +28,8 @@ Result<std::unique_ptr<Log>> Log::open(Disk& disk, const std::string& folder, Lo
 
 Result<void> Log::recover(const VisitRecord& visit) {
   TRY(disk_.make_folder(folder_ + "/log"));
-  Mark mark;
-  auto mark_file = disk_.open(mark_path(folder_));
-  if (mark_file.ok()) {
-    mark_file_ = std::move(mark_file).value();
-    const ReadMark read = TRY(read_mark(*mark_file_));
-    if (!read.damage.empty()) log::warning("{}: {}", mark_path(folder_), read.damage);
-    mark = read.mark;
-  } else if (mark_file.error().code != Code::not_found) {
-    return mark_file.error();
-  }
-
+  const ReadMark read = TRY(open_mark());
+  const Mark& mark = read.mark;
   const auto headers = TRY(open_segments(mark));
   std::string bytes;  // One buffer for all of them.
   for (auto& [number, segment] : segments_) {
@@ -49,7 +40,8 @@ Result<void> Log::recover(const VisitRecord& visit) {
                     .next_batch = next_batch_,
                     .end = {},
                     .durable = number == mark.segment ? mark.end : 0,
-                    .segment = number};
+                    .segment = number,
+                    .placed = header.placed};
     if (next != headers.end()) rules.end = next->second.previous_end;
     if (header.first_batch != next_batch_) {
       return to_error({rules.path, 0, "its first batch does not follow the segment before it"});
@@ -67,6 +59,7 @@ Result<void> Log::recover(const VisitRecord& visit) {
     stamp_ = std::max(stamp_, scanned.stamp);
   }
 
+  TRY(doubt(read));
   if (!mark_file_) mark_file_ = TRY(disk_.create(mark_path(folder_)));
   if (segments_.empty()) {
     TRY(add_segment());
@@ -82,11 +75,40 @@ Result<void> Log::recover(const VisitRecord& visit) {
     TRY(last.file->sync());
     TRY(disk_.sync_folder(folder_ + "/log"));
     room_end_ = last.end;
+    // What is written from now on is of the newer format, which a header announces.
+    if (!last.placed) TRY(add_segment());
   }
   marked_ = newest();
   TRY(write_both_marks(*mark_file_, this->mark()));
   TRY(remove_dropped());
   return disk_.sync_folder(folder_);
+}
+
+Result<ReadMark> Log::open_mark() {
+  auto file = disk_.open(mark_path(folder_));
+  if (!file.ok() && file.error().code == Code::not_found) return ReadMark();
+  mark_file_ = TRY(std::move(file));
+  return read_mark(*mark_file_);
+}
+
+// Without a mark nobody can tell whether segments are missing at either end of the log, nor whether
+// its tail was acknowledged. A power loss may tear both copies, which begin alike; it makes no
+// zeros of them.
+Result<void> Log::doubt(const ReadMark& read) const {
+  const std::string path = mark_path(folder_);
+  if (!read.damage.empty()) log::warning("{}: {}", path, read.damage);
+  if (read.mark.segment != 0 || next_batch_ == 1) return {};
+  if (read.blank) {
+    return to_error({path, 0,
+                     "both copies are blank, so nobody can tell whether segments of the log are "
+                     "missing: restore the folder from a backup; or, to go on with the segments "
+                     "that are there, remove this file"});
+  }
+  log::warning(
+      "{}: no copy of it is whole, so segments may be missing at both ends of the log: compare the "
+      "store with a backup. It goes on with segments {} to {}",
+      path, oldest(), newest());
+  return {};
 }
 
 // Segments that were dropped, but the crash came before they were removed. Only now the mark that
@@ -127,14 +149,14 @@ Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
     if (!header.ok() || header.value().number != number) {
       std::string bytes;
       TRY(read_file(*file, bytes));
-      if (number != numbers.back() || number <= mark.segment || !was_being_made(bytes)) {
+      if (number != numbers.back() || number <= mark.segment || !was_being_made(bytes, number)) {
         return to_error({path, 0, header.ok() ? "it is another segment" : header.error().what});
       }
       TRY(disk_.remove(path));
       break;
     }
     headers.emplace(number, header.value());
-    segments_.emplace(number, Segment{.file = std::move(file)});
+    segments_.emplace(number, Segment{.file = std::move(file), .placed = header.value().placed});
   }
   if (mark.segment != 0 && !headers.contains(mark.segment)) return missing(mark.segment);
   return headers;
@@ -192,7 +214,7 @@ void Log::seal_record(bool ends_group) {
     char& kind = buffer_[open_record_ + kRecordHead];
     kind = static_cast<char>(static_cast<uint8_t>(kind) | kGroupEnd);
   }
-  seal_frame(buffer_, open_record_);
+  seal_frame(buffer_, open_record_, place_of(newest(), staged_from() + open_record_));
   open_record_ = 0;
 }
 
@@ -209,7 +231,7 @@ const Log::Batch& Log::take(uint64_t stamp) {
   std::string head(kRecordHead, '\0');
   encode(BatchRecord{.number = next_batch_, .stamp = stamp}, head);
   head[kRecordHead] = static_cast<char>(static_cast<uint8_t>(head[kRecordHead]) | kGroupEnd);
-  seal_frame(head, 0);
+  seal_frame(head, 0, place_of(newest(), segments_.rbegin()->second.end));
   std::copy(head.begin(), head.end(), buffer_.begin());
 
   const Segment& segment = segments_.rbegin()->second;
@@ -328,7 +350,8 @@ Result<void> Log::read(std::span<const Position> positions, const VisitPayload& 
         visit(i, bytes.substr(skip + kRecordHead, at.size - kRecordHead));
         continue;
       }
-      const auto framed = read_frame(bytes.substr(std::min(skip, bytes.size())));
+      const auto framed =
+          read_frame(bytes.substr(std::min(skip, bytes.size())), place_of(at.segment, at.offset));
       if (!framed || framed->size != at.size) {
         return to_error(
             {segment_path(folder_, at.segment), at.offset, "the record here fails its checksum"});

@@ -73,6 +73,11 @@ class Log {
   // Up to `max` bytes of a segment's records from `offset` on; none at its end.
   Result<std::string> read_segment(uint32_t segment, uint64_t offset, size_t max) const;
 
+  // What begins the checksum of the record there.
+  uint32_t place_of(uint32_t segment, uint64_t offset) const {
+    return segments_.at(segment).placed ? place(segment, offset) : 0;
+  }
+
   uint32_t oldest() const { return segments_.begin()->first; }
   uint32_t newest() const { return segments_.rbegin()->first; }
   uint64_t stamp() const { return stamp_; }
@@ -88,10 +93,13 @@ class Log {
  private:
   struct Segment {
     std::unique_ptr<File> file;
-    uint64_t end = 0;  // Of the durable records.
+    uint64_t end = 0;    // Of the durable records.
+    bool placed = true;  // As its header says; always so in the newest once the log is open.
   };
 
   Result<void> recover(const VisitRecord& visit);
+  Result<ReadMark> open_mark();
+  Result<void> doubt(const ReadMark& read) const;
   Result<std::map<uint32_t, SegmentHeader>> open_segments(const Mark& mark);
   Result<void> remove_dropped();
   Result<void> remove_segment(uint32_t number);

@@ -1,5 +1,9 @@
 #include "engine/record.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/crc32c.h"
@@ -21,6 +25,7 @@ enum Kind : uint8_t {
   kind_blob_erase = 9,
   kind_keep = 10,
   kind_erase_range = 11,
+  kind_placed_blob = 12,
 };
 
 // Lets find_batch() look for batches in bytes whose framing is lost.
@@ -164,8 +169,10 @@ std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
       record.numbers = Numbers(in.rest());
       return record;
     }
-    case kind_blob: {
+    case kind_blob:
+    case kind_placed_blob: {
       BlobRecord record;
+      record.placed = kind == kind_placed_blob;
       record.name = in.sized();
       record.file = in.varint();
       record.size = in.varint();
@@ -244,7 +251,7 @@ void encode(const FinishRecord& record, std::span<const uint64_t> numbers, std::
 }
 
 void encode(const BlobRecord& record, std::string& out) {
-  begin(out, kind_blob);
+  begin(out, record.placed ? kind_placed_blob : kind_blob);
   append_sized(out, record.name);
   append_varint(out, record.file);
   append_varint(out, record.size);
@@ -281,29 +288,37 @@ std::optional<Record> decode(std::string_view payload) {
   return record;
 }
 
-std::optional<Framed> read_frame(std::string_view bytes) {
+uint32_t place(uint64_t file, uint64_t at) {
+  const std::array<uint64_t, 2> where = {file, at};
+  std::array<char, sizeof(where)> bytes{};
+  std::memcpy(bytes.data(), where.data(), sizeof(where));
+  return std::max(crc32c({bytes.data(), bytes.size()}), 1U);
+}
+
+std::optional<Framed> read_frame(std::string_view bytes, uint32_t place) {
   ByteReader in(bytes);
   const auto crc = in.fixed<uint32_t>();
   const auto size = in.fixed<uint32_t>();
   if (!in.ok() || size == 0 || size > kRecordMax || size > bytes.size() - kRecordHead) return {};
-  if (crc32c(bytes.substr(4, size + 4)) != crc) return {};
+  if (crc32c(bytes.substr(4, size + 4), place) != crc) return {};
   return Framed{.payload = bytes.substr(kRecordHead, size), .size = kRecordHead + size};
 }
 
-void seal_frame(std::string& out, size_t start) {
+void seal_frame(std::string& out, size_t start, uint32_t place) {
   const size_t size = out.size() - start - kRecordHead;
   CHECK(size > 0 && size <= kRecordMax);
   overwrite_fixed(out, start + 4, static_cast<uint32_t>(size));
-  overwrite_fixed(out, start, crc32c(std::string_view(out).substr(start + 4)));
+  overwrite_fixed(out, start, crc32c(std::string_view(out).substr(start + 4), place));
 }
 
-std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t least) {
+std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t least,
+                                 uint32_t segment) {
   constexpr size_t kBeforeMagic = kRecordHead + 1;
   for (size_t at = bytes.find(kBatchMagic, from); at != std::string_view::npos;
        at = bytes.find(kBatchMagic, at + 1)) {
     if (at < from + kBeforeMagic) continue;
     const size_t start = at - kBeforeMagic;
-    const auto framed = read_frame(bytes.substr(start));
+    const auto framed = read_frame(bytes.substr(start), segment == 0 ? 0 : place(segment, start));
     if (!framed) continue;
     const auto record = decode(framed->payload);
     if (!record || !std::holds_alternative<BatchRecord>(*record)) continue;

@@ -88,6 +88,7 @@ struct BlobRecord {
   std::string_view name;
   uint64_t file = 0;
   uint64_t size = 0;
+  bool placed = true;  // The checksums of its blocks say where they stand; not so in format 1.
 };
 struct BlobEraseRecord {
   std::string_view name;
@@ -136,15 +137,22 @@ struct Framed {
   size_t size = 0;  // With its head.
   bool ends_group() const { return (static_cast<uint8_t>(payload[0]) & kGroupEnd) != 0; }
 };
+// Begins the checksum of what stands at `at` in a file, so that bytes that the disk wrote to the
+// wrong place, or that a restore mixed up, are found. 0, for which this never stands, begins those
+// of format 1, which do not say where.
+uint32_t place(uint64_t file, uint64_t at);
+
 // Nothing if the head, the size or the checksum is wrong.
-std::optional<Framed> read_frame(std::string_view bytes);
+std::optional<Framed> read_frame(std::string_view bytes, uint32_t place = 0);
 
 // Writes checksum and size into the kRecordHead bytes before the payload.
 // REQUIRES: the payload stands at the end of `out`, from `start + kRecordHead` on.
-void seal_frame(std::string& out, size_t start);
+void seal_frame(std::string& out, size_t start, uint32_t place = 0);
 
-// Where the first batch record with a number >= `least` stands at or after `from`, if any.
-std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t least);
+// Where the first batch record with a number >= `least` stands at or after `from`, if any. The
+// bytes are those of a segment of this number; 0: of one whose checksums do not say where.
+std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t least,
+                                 uint32_t segment = 0);
 
 template <typename Visit>
 bool Numbers::each(Visit visit) const {

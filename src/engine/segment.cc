@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kSegmentMagic = "DUNLINLG";
 constexpr std::string_view kMarkMagic = "DUNLINMK";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1;        // Of the mark.
+constexpr uint32_t kVersionPlaced = 2;  // Of a segment whose checksums say where records stand.
 constexpr const char* kNameFormat = "{:08}.seg";
 constexpr size_t kMarkSize = 48;
 constexpr uint64_t kMarkStep = 512;  // The two copies stand in sectors of their own.
@@ -37,7 +38,8 @@ class Scanner {
     if (end < at) return stop(at, "the segment after it says that it ends before it begins");
     size_t group = at;
     while (at < end) {
-      const auto framed = read_frame(bytes_.substr(at, end - at));
+      const auto framed =
+          read_frame(bytes_.substr(at, end - at), rules_.placed ? place(rules_.segment, at) : 0);
       if (!framed) return stop_or_tear(group, at, "the record here fails its checksum");
       const auto record = decode(framed->payload);
       if (!record) return stop(at, "the record here is of no kind that this version knows");
@@ -83,7 +85,7 @@ class Scanner {
   // that it was.
   Scanned stop_or_tear(size_t group, size_t bad, std::string what) {
     if (rules_.end || group < rules_.durable ||
-        find_batch(bytes_, bad, scanned_.next_batch).has_value()) {
+        find_batch(bytes_, bad, scanned_.next_batch, rules_.placed ? rules_.segment : 0)) {
       return stop(bad, std::move(what));
     }
     scanned_.end = group;
@@ -135,7 +137,7 @@ std::optional<uint32_t> segment_number(std::string_view name) {
 
 std::string encode(const SegmentHeader& header) {
   std::string out(kSegmentMagic);
-  append_fixed(out, kVersion);
+  append_fixed(out, header.placed ? kVersionPlaced : kVersion);
   append_fixed(out, header.number);
   append_fixed(out, header.first_batch);
   append_fixed(out, header.previous_end);
@@ -159,22 +161,23 @@ Result<SegmentHeader> decode_header(std::string_view bytes) {
   if (in.fixed<uint32_t>() != crc32c(bytes.substr(0, kSegmentHead - 4))) {
     return Error{Code::corrupt, "the segment's header fails its checksum"};
   }
-  if (version != kVersion) {
+  if (version != kVersion && version != kVersionPlaced) {
     return Error{Code::unsupported,
-                 fmt::format("the store has format {}, this program reads format {}: use the "
-                             "program that wrote it",
-                             version, kVersion)};
+                 fmt::format("the store has format {}, this program reads formats {} and {}: use "
+                             "the program that wrote it",
+                             version, kVersion, kVersionPlaced)};
   }
+  header.placed = version == kVersionPlaced;
   if (header.first_batch == 0 || header.first_batch > kCountMax) {
     return Error{Code::corrupt, "the segment's header makes no sense"};
   }
   return header;
 }
 
-bool was_being_made(std::string_view bytes) {
+bool was_being_made(std::string_view bytes, uint32_t number) {
   const auto header = decode_header(bytes);
   const bool is_of_another_format = !header.ok() && header.error().code == Code::unsupported;
-  return !is_of_another_format && !find_batch(bytes, 0, 0);
+  return !is_of_another_format && !find_batch(bytes, 0, 0) && !find_batch(bytes, 0, 0, number);
 }
 
 std::string mark_path(const std::string& folder) { return folder + "/mark"; }
@@ -204,17 +207,26 @@ Result<void> write_both_marks(File& file, const Mark& mark) {
 
 Result<ReadMark> read_mark(const File& file) {
   ReadMark read;
+  std::vector<uint64_t> blank;
   for (const uint64_t offset : {uint64_t{0}, kMarkStep}) {
     std::array<char, kMarkSize> bytes{};
     const size_t size = TRY(file.read(offset, bytes));
     const std::string_view copy(bytes.data(), size);
-    if (copy.find_first_not_of('\0') == std::string_view::npos) continue;  // Never written.
+    if (copy.find_first_not_of('\0') == std::string_view::npos) {
+      blank.push_back(offset);
+      continue;
+    }
     const auto mark = decode_mark(copy);
     if (!mark) {
       read.damage = fmt::format("the copy at offset {} fails its checksum", offset);
     } else if (mark->batch >= read.mark.batch) {
       read.mark = *mark;
     }
+  }
+  read.blank = blank.size() == 2;
+  // Both were there before the first batch.
+  if (blank.size() == 1 && read.damage.empty() && read.mark.batch > 0) {
+    read.damage = fmt::format("the copy at offset {} is blank", blank[0]);
   }
   return read;
 }

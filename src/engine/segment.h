@@ -27,13 +27,14 @@ struct SegmentHeader {
   uint32_t number = 0;
   uint64_t first_batch = 0;
   uint64_t previous_end = 0;  // Where the segment before this one ends; what follows there is void.
+  bool placed = true;  // The checksums of its records say where they stand; not so in format 1.
 };
 std::string encode(const SegmentHeader& header);
 Result<SegmentHeader> decode_header(std::string_view bytes);
 
 // Whether a last segment whose header is wrong is what a crash leaves of one that was being made:
 // it holds nothing that was acknowledged.
-bool was_being_made(std::string_view bytes);
+bool was_being_made(std::string_view bytes, uint32_t number);
 
 // Written after a sync has returned, not itself synced: what lies before it was acknowledged. It
 // may be older than the truth, never newer.
@@ -49,8 +50,9 @@ Result<void> write_both_marks(File& file, const Mark& mark);  // And makes them 
 
 // The newer of the two copies that are whole; Mark{} if none is.
 struct ReadMark {
-  Mark mark;
+  Mark mark;           // Its segment is 0 if no copy is whole.
   std::string damage;  // Empty if both copies are as they should be.
+  bool blank = false;  // Zeros, which is no damage before the first batch.
 };
 Result<ReadMark> read_mark(const File& file);
 
@@ -77,6 +79,7 @@ struct ScanRules {
       end;               // Where it ends, if known; else it is the last: its tail may be torn.
   uint64_t durable = 0;  // What lies before this was acknowledged.
   uint32_t segment = 0;
+  bool placed = false;  // As its header says.
   // To go on behind damage: begin at this batch, whatever its number above next_batch.
   uint64_t start = kSegmentHead;
   bool batch_may_jump = false;

@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
+#include "model/owned.h"
 #include "model/release.h"
 #include "model/submit.h"
 #include "model/tree.h"
@@ -25,7 +26,6 @@ constexpr int kTriesMax = 20;      // Commits that others may get in the way of.
 constexpr int kPullsMax = 1000;    // Of replies, at one go.
 constexpr size_t kRepliesPerPull = 256;
 constexpr std::string_view kBlobPrefix = "jobs/";
-constexpr size_t kJobIdSize = 13;
 constexpr char kBehindSlash = '0';  // Behind all that is "JOB/...".
 constexpr Millis kReplyHold = std::chrono::seconds(10);
 
@@ -268,12 +268,18 @@ Result<void> Remover::add_erasure(const Candidate& one, std::vector<Write>& writ
 
 // Which of the jobs has something in a list that is sorted by job: one look for each that has, not
 // for each that may. `next` gives the first job there whose part of the list is behind `after`, or
-// nothing.
+// nothing. Jobs of owners are looked at one by one, with `has`: who removes them sees no others.
 Result<std::set<std::string>> Remover::those_with(std::span<const std::string> jobs,
-                                                  const Found& next) {
+                                                  const Found& next, const Has& has) {
   std::set<std::string> parts;
-  for (const std::string& job : jobs) parts.insert(prefix_of(job));
   std::set<std::string> found;
+  for (const std::string& job : jobs) {
+    if (owner_of_job(job).empty()) {
+      parts.insert(prefix_of(job));
+    } else if (TRY(has(job))) {
+      found.insert(job);
+    }
+  }
   auto at = parts.begin();
   while (at != parts.end()) {
     const std::string job = TRY(next(*at));
@@ -299,12 +305,21 @@ Result<std::string> Remover::next_with_row(std::string_view table, const std::st
 }
 
 Result<std::set<std::string>> Remover::those_with_blobs(std::span<const std::string> jobs) {
-  return those_with(jobs, [this](const std::string& after) { return next_with_blob(after); });
+  return those_with(
+      jobs, [this](const std::string& after) { return next_with_blob(after); },
+      [this](const std::string& job) -> Result<bool> {
+        const std::string prefix = std::string(kBlobPrefix) + prefix_of(job);
+        return !TRY(store_.blobs().list(prefix, "", 1)).empty();
+      });
 }
 
 Result<std::set<std::string>> Remover::those_with_rows(std::string_view table,
                                                        std::span<const std::string> jobs) {
-  return those_with(jobs, [&](const std::string& after) { return next_with_row(table, after); });
+  return those_with(
+      jobs, [&](const std::string& after) { return next_with_row(table, after); },
+      [&](const std::string& job) -> Result<bool> {
+        return !TRY(store_.table().scan(table, prefix_of(job), "", 1)).empty();
+      });
 }
 
 Result<void> Remover::erase_orphans(const std::string& until, const Found& next,
@@ -316,7 +331,7 @@ Result<void> Remover::erase_orphans(const std::string& until, const Found& next,
       const std::string job = TRY(next(after));
       if (job.empty() || job >= until) break;
       after = job + kBehindSlash;
-      if (job.size() == kJobIdSize && is_name(job)) jobs.push_back(job);  // Else it is a user's.
+      if (is_job_id(job)) jobs.push_back(job);  // Else it is a user's.
     }
     if (jobs.empty()) return {};
     for (const Candidate& one : TRY(read(jobs))) {

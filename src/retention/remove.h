@@ -89,7 +89,9 @@ class Remover {
   Result<void> add_erasure(const Candidate& one, std::vector<Write>& writes);
 
   using Found = std::function<Result<std::string>(const std::string& after)>;
-  Result<std::set<std::string>> those_with(std::span<const std::string> jobs, const Found& next);
+  using Has = std::function<Result<bool>(const std::string& job)>;
+  Result<std::set<std::string>> those_with(std::span<const std::string> jobs, const Found& next,
+                                           const Has& has);
   Result<std::set<std::string>> those_with_blobs(std::span<const std::string> jobs);
   Result<std::set<std::string>> those_with_rows(std::string_view table,
                                                 std::span<const std::string> jobs);

@@ -64,11 +64,11 @@ inline std::string make_payload(Input& input) {
 }
 
 // Appends a record to a log. REQUIRES: the payload is not empty nor longer than kRecordMax
-inline void append_record(std::string& log, std::string_view payload) {
+inline void append_record(std::string& log, std::string_view payload, uint32_t place = 0) {
   const size_t start = log.size();
   log.resize(start + kRecordHead);
   log += payload;
-  seal_frame(log, start);
+  seal_frame(log, start, place);
 }
 
 inline std::string ending_group(std::string payload) {

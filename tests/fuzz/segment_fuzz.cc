@@ -13,12 +13,23 @@
 namespace dunlin {
 namespace {
 
-enum Plan : uint8_t { has_end = 1, jumps = 2, starts_inside = 4, has_mark = 8, has_header = 16 };
+enum Plan : uint8_t {
+  has_end = 1,
+  jumps = 2,
+  starts_inside = 4,
+  has_mark = 8,
+  has_header = 16,
+  placed = 32
+};
 
 // Batches that follow one another come cheap; anything else takes some luck.
-std::string make_segment(Input& input, uint64_t next_batch) {
-  std::string bytes =
-      encode(SegmentHeader{.number = 3, .first_batch = next_batch, .previous_end = 0});
+std::string make_segment(Input& input, const ScanRules& rules) {
+  uint64_t next_batch = rules.next_batch;
+  std::string bytes = encode(SegmentHeader{
+      .number = 3, .first_batch = next_batch, .previous_end = 0, .placed = rules.placed});
+  const auto append = [&](std::string_view payload) {
+    append_record(bytes, payload, rules.placed ? place(rules.segment, bytes.size()) : 0);
+  };
   while (!input.empty() && bytes.size() < (64U << 10U)) {
     switch (input.byte() % 8) {
       case 0:
@@ -28,10 +39,10 @@ std::string make_segment(Input& input, uint64_t next_batch) {
         bytes.append(input.byte(), '\0');
         break;
       case 2:
-        append_record(bytes, make_payload(input));
+        append(make_payload(input));
         break;
       case 3:
-        append_record(bytes, ending_group(make_payload(input)));
+        append(ending_group(make_payload(input)));
         break;
       case 4:
         bytes.resize(bytes.size() - std::min<size_t>(bytes.size(), input.byte()));
@@ -42,8 +53,8 @@ std::string make_segment(Input& input, uint64_t next_batch) {
       default: {
         std::string batch;
         encode(BatchRecord{.number = next_batch++, .stamp = input.number()}, batch);
-        append_record(bytes, ending_group(batch));
-        append_record(bytes, ending_group(make_payload(input)));
+        append(ending_group(batch));
+        append(ending_group(make_payload(input)));
       }
     }
   }
@@ -98,6 +109,7 @@ void check_header(const std::string& bytes) {
   CHECK(again.ok() && again.value().number == header.value().number);
   CHECK(again.value().first_batch == header.value().first_batch);
   CHECK(again.value().previous_end == header.value().previous_end);
+  CHECK(again.value().placed == header.value().placed);
 }
 
 void check_mark(Input& input) {
@@ -115,7 +127,8 @@ void check_mark(Input& input) {
   };
   CHECK(write_mark(*file, mark).ok());
   const ReadMark written = read_mark(*file).value();
-  CHECK(written.damage.empty() == makes_sense);
+  // One copy is enough before the first batch.
+  CHECK(written.damage.empty() == (makes_sense && mark.batch == 0));
   CHECK(makes_sense ? is_mark(written.mark) : written.mark.segment == 0);
 
   // Whatever comes over it, there is no other mark to be read.
@@ -138,6 +151,14 @@ std::vector<std::string> seeds() {
     Output whole = rules(0, 0, 0);
     whole.byte(6).number(20).raw(record.bytes()).byte(7).number(21).raw(record.bytes());
     all.push_back(whole.bytes());
+    all.push_back(rules(placed, 0, 0)
+                      .byte(6)
+                      .number(20)
+                      .raw(record.bytes())
+                      .byte(7)
+                      .number(21)
+                      .raw(record.bytes())
+                      .bytes());
     all.push_back(whole.byte(1).byte(200).bytes());                      // With room behind it.
     all.push_back(whole.byte(0).sized("torn").bytes());                  // With a torn tail.
     all.push_back(whole.byte(6).number(3).raw(record.bytes()).bytes());  // Proof that it was not.
@@ -183,6 +204,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t start = input.number();
   if ((plan & has_end) != 0) rules.end = end;
   rules.durable = durable;
+  rules.placed = (plan & placed) != 0;
   rules.batch_may_jump = (plan & jumps) != 0;
   if ((plan & has_mark) != 0) {
     check_mark(input);
@@ -192,7 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_header(std::string(input.rest()));
     return 0;
   }
-  const std::string bytes = make_segment(input, rules.next_batch);
+  const std::string bytes = make_segment(input, rules);
   check_header(bytes);
   if ((plan & starts_inside) != 0) rules.start = kSegmentHead + start;
   check_scan(bytes, rules);

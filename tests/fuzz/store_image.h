@@ -171,7 +171,9 @@ class StoreImage {
       Segment& segment = image.segments_[segment_number(name).value()];
       segment.header = decode_header(bytes).value();
       size_t at = kSegmentHead;
-      while (const auto framed = read_frame(std::string_view(bytes).substr(at))) {
+      const uint32_t number = segment.header.number;
+      while (const auto framed =
+                 read_frame(std::string_view(bytes).substr(at), dunlin::place(number, at))) {
         segment.payloads.emplace_back(framed->payload);
         at += framed->size;
       }
@@ -218,7 +220,7 @@ class StoreImage {
       if (!segment.end_is_given) header.previous_end = end;
       std::string bytes = encode(header);
       for (const std::string& payload : segment.payloads) {
-        if (!payload.empty()) append_record(bytes, payload);
+        if (!payload.empty()) append_record(bytes, payload, dunlin::place(number, bytes.size()));
       }
       end = bytes.size();
       all[segment_path("", number)] = std::move(bytes);
