@@ -130,7 +130,7 @@ void SimWorker::run(Assignment&& assignment) {
     EXPECT_EQ(assignment.values[0], fmt::format("v{}", task));
   }
   const bool broken = world_.events().now() < broken_until_;
-  if (!broken) world_.ledger().started(job, task, assignment.attempt);
+  if (!broken) world_.started(job, task, assignment.attempt);
   if (!broken && world_.ledger().starts(job, task) <= conduct.kills) return crash();
   running_.emplace(ticket, std::move(assignment));
   if (broken) {

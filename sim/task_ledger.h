@@ -51,12 +51,15 @@ class TaskLedger {
   explicit TaskLedger(const std::vector<SimJob>& jobs) : jobs_(jobs) {}
 
   void started(const std::string& job, uint64_t task, uint32_t attempt);
+  // An attempt that starts, and is not the first, is on record: else a retry could use its number.
+  void check_begun(CallStore& store, const std::string& job, uint64_t task, uint32_t attempt) const;
   uint64_t starts(const std::string& job, uint64_t task) const;
   void page_written(CallStore& store, const std::string& key, const std::string& value);
   // True if the job is being removed, or is gone.
   static bool is_gone(CallStore& store, const SimJob& job);
   void job_ended(CallStore& store, const std::string& job, const std::string& value);
-  void replied(const std::string& message, const std::string& body);
+  // `store` as it is now, if it can be seen.
+  void replied(CallStore* store, const std::string& message, const std::string& body);
   void retries(const std::string& job) { ++retries_[job]; }  // Somebody begins to.
   void worker_stopped() { stops_ = true; }
   // A lease ended, and the message went to another holder.

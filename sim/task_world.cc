@@ -87,17 +87,18 @@ class TaskWorld::MemoryWay final : public Way {
 
 class TaskWorld::HubWay final : public Way {
  public:
-  HubWay(Events& events, Client& link) : events_(events), link_(link) {}
+  HubWay(TaskWorld& world, Client& link) : world_(world), link_(link) {}
   void post(Request request, Then then) override {
+    if (const auto* commit = std::get_if<Commit>(&request)) world_.trace(*commit);
     link_.ask(request, [then](const Answer& answer) { then(Answer(answer)); });
   }
   // Not at once: it may be a task that it has just heard of that kills its owner.
   void close() override {
-    events_.after(Millis(0), [this_link = &link_] { this_link->crash(); });
+    world_.events_.after(Millis(0), [this_link = &link_] { this_link->crash(); });
   }
 
  private:
-  Events& events_;
+  TaskWorld& world_;
   Client& link_;
 };
 
@@ -200,6 +201,11 @@ const SimJob* TaskWorld::find(const std::string& job) const {
   return found == jobs_.end() ? nullptr : &*found;
 }
 
+void TaskWorld::started(const std::string& job, uint64_t task, uint32_t attempt) {
+  ledger_.started(job, task, attempt);
+  if (attempt > 1 && can_look()) ledger_.check_begun(*store_, job, task, attempt);
+}
+
 // --- The store ---
 
 std::unique_ptr<Way> TaskWorld::way() {
@@ -207,7 +213,7 @@ std::unique_ptr<Way> TaskWorld::way() {
   links_.push_back(std::make_unique<SimLink>(ClientWorld{events_, network_, random_, hub_ledger_},
                                              links_.size() + 1));
   links_.back()->start();
-  return std::make_unique<HubWay>(events_, *links_.back());
+  return std::make_unique<HubWay>(*this, *links_.back());
 }
 
 Answer TaskWorld::apply(const Request& request) {
@@ -238,7 +244,7 @@ Answer TaskWorld::apply(const Request& request) {
   return answer;
 }
 
-// TRACE=1 shows what is written, when and by which commit.
+// TRACE=1 shows what is written, when and by which commit; behind a network, what is asked for.
 void TaskWorld::trace(const Commit& commit) {
   static const bool wanted = std::getenv("TRACE") != nullptr;
   if (!wanted) return;
@@ -525,7 +531,8 @@ void TaskWorld::read_replies(const std::string& queue) {
           const auto pulled = store->queue().pull(queue, 10, hold_, Millis(0));
           std::vector<Lease> leases;
           for (size_t i = 0; pulled.ok() && i < pulled.value().size(); ++i) {
-            ledger_.replied(pulled.value()[i].lease.id, pulled.value()[i].body);
+            ledger_.replied(can_look() ? store_.get() : nullptr, pulled.value()[i].lease.id,
+                            pulled.value()[i].body);
             leases.push_back(pulled.value()[i].lease);
           }
           if (!leases.empty()) (void)store->queue().finish(queue, leases).ok();

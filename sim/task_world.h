@@ -76,6 +76,7 @@ class TaskWorld {
   TaskLedger& ledger() { return ledger_; }
   const TaskFaults& faults() const { return faults_; }
   const SimJob* find(const std::string& job) const;
+  void started(const std::string& job, uint64_t task, uint32_t attempt);
   std::unique_ptr<Way> way();
   // The world as the memory's network: sooner or later, once or twice or not at all.
   void post(const Way* way, Request request, Way::Then then);

@@ -88,6 +88,7 @@ class PageRetry {
       if (has_bit(failed, bit)) clear_bit(*kept.mutable_moved(), bit);
     }
     kept.set_round(job_.round());
+    kept.set_begun(begun_);
     return kept;
   }
 
@@ -115,7 +116,7 @@ class PageRetry {
 
   // The outcome may be that of an attempt which was taken for lost when a later one had begun.
   static uint32_t last_attempt(const model::Page& page, const model::Outcome& outcome) {
-    uint32_t last = outcome.attempt();
+    uint32_t last = std::max(outcome.attempt(), page.begun());
     for (const model::Claim& claim : page.claims()) {
       if (claim.offset() == outcome.offset()) last = std::max(last, claim.attempt());
     }
@@ -128,6 +129,7 @@ class PageRetry {
   Push requeue(const std::vector<TaskResult>& results, const model::Page& page) {
     std::vector<model::Range> ranges;
     tasks_ = 0;
+    begun_ = page.begun();
     uint64_t next = 0;  // After the last one of those that lie side by side.
     bool joined = false;
     for (const TaskResult& result : results) {
@@ -147,6 +149,7 @@ class PageRetry {
       model::Range& range = ranges.back();
       range.set_last(result.task + 1);
       range.set_attempt(std::max(range.attempt(), last_attempt(page, result.outcome) + 1));
+      begun_ = std::max(begun_, range.attempt());
     }
     Push push{.queue = job_.queue(), .messages = {}};
     for (const model::Range& range : ranges) {
@@ -162,6 +165,7 @@ class PageRetry {
   const uint64_t number_;
   const int64_t now_us_;
   uint64_t tasks_ = 0;
+  uint32_t begun_ = 0;  // The largest attempt that it queues, or that was queued before.
   bool is_done_ = false;
 };
 

@@ -352,6 +352,22 @@ TEST_F(Steer, ARetryCountsOnFromTheLastStartOnRecord) {
   EXPECT_EQ(queued("j").at(0).attempt(), 4);
 }
 
+// The outcome is that of a worker which had lost its lease: a later attempt has begun meanwhile.
+TEST_F(Steer, ARetryCountsOnFromTheLastAttemptThatMayHaveBegun) {
+  submit_job("j", 2);
+  finish_queued("j");
+  model::Page page;
+  *page.add_outcomes() = outcome(0, model::STATE_FAILED);
+  *page.add_outcomes() = outcome(1, model::STATE_OK);
+  page.set_begun(5);
+  put_page("j", 0, page);
+  end_job("j", model::End::DONE, 1, 1);
+  EXPECT_EQ(retry_failed(*store, "j", 9).value().tasks, 1);
+  EXPECT_EQ(queued("j").at(0).attempt(), 6);
+  EXPECT_EQ(
+      read_record<model::Page>(store->table(), kPages, page_key("j", 0)).value().record.begun(), 6);
+}
+
 TEST_F(Steer, AJobWithoutTasksIsDamaged) {
   submit_job("j", 1);
   model::Job job = read_job(store->table(), "j").value().record;

@@ -268,6 +268,7 @@ class WorkerMind {
   bool must_claim(const Held& held) const;
   bool has_room(const Draft& draft, size_t rows) const;
   uint32_t losses(const Held& held, const PageView& view, uint32_t offset) const;
+  bool has_begun(const Held& held, uint64_t page);
   void take_task(Held& held);
   bool page_is_there(Held& held, uint64_t page);
   bool inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values);
@@ -338,6 +339,7 @@ class WorkerMind {
   bool owes_release(const Plan& plan) const;
   void read_end(Plan& plan, std::function<void()> then);
   void end_read(Plan& plan, const Row& row);
+  void job_has_ended(Plan& plan);
   void end_plan(Plan& plan);
   void release(Plan& plan);
   void cascade(uint64_t id);

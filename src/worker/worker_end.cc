@@ -264,7 +264,11 @@ void WorkerMind::read_end(Plan& plan, std::function<void()> then) {
 void WorkerMind::end_read(Plan& plan, const Row& row) {
   plan.end_read = true;
   // We may have ended it since it was read. An end stays, until the job is opened again.
-  if (row.version == 0) return;
+  if (row.version != 0) job_has_ended(plan);
+}
+
+// Or it was removed since.
+void WorkerMind::job_has_ended(Plan& plan) {
   end_plan(plan);
   if (owes_release(plan)) release(plan);
 }

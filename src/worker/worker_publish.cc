@@ -148,6 +148,7 @@ void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView&
   draft_moves(draft, view, written.page);
   draft_claims(draft, view, written.page);
   draft_outcomes(draft, plan, view, written.page, news);
+  record_begun(written.page, std::exchange(view.begins, 0));
   written.page.set_committed_us(now_.wall_us);
   written.full = is_full(written.page, number, plan.spec().tasks());
   Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
@@ -180,6 +181,7 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
       set_bit(*page.mutable_moved(), offset);
       const bool afresh = move.range.lost() == 0;
       forget_claims(page, offset, afresh ? std::nullopt : std::optional(held.attempt));
+      record_begun(page, move.range.attempt());
       // Whoever takes over also takes the iterations of those before it.
       if (held.plan->spec().has_iterations()) shut(page, offset, move.range.attempt() - 1);
       std::string body = move.range.SerializeAsString();

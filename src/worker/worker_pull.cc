@@ -500,6 +500,7 @@ void WorkerMind::abandon(Held& held) {
     std::erase_if(view.moves, [id = held.id](const PendingMove& one) { return one.held == id; });
     claiming_ -= std::erase_if(view.claims,
                                [id = held.id](const PendingClaim& one) { return one.held == id; });
+    view.begins = 0;  // Other ranges that need it ask again.
   }
 }
 

@@ -140,7 +140,7 @@ void WorkerMind::read_job(Plan& plan) {
     }
     if (rows->rows[0].version == 0 || job.gone_us() != 0) {
       log::warning("there is no job for a range job={}", plan.job);
-      return end_plan(plan);
+      return job_has_ended(plan);
     }
     plan.text->spec = std::move(*job.mutable_spec());
     plan_ready(plan);
@@ -268,6 +268,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       refuse(held, task, plan.trouble);
       continue;
     }
+    if (!careful && !has_begun(held, page)) return;
     if (!fits(held) || !read_stdin(plan) || !inputs_are_there(plan, task, values)) return;
     take_task(held);
     if (careful) {
@@ -294,6 +295,18 @@ uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t off
   if (held.plan->spec().has_iterations()) return claims;  // All are on record.
   const uint32_t unclaimed = held.range.lost() + (held.again > claims ? held.again - claims : 0);
   return claims + std::min(unclaimed, 1U);
+}
+
+// Whether its page says that the attempt may start; else that is on its way. A worker whose lease
+// has ended may still publish an earlier attempt, so outcomes alone do not tell a retry which
+// numbers were used.
+bool WorkerMind::has_begun(const Held& held, uint64_t page) {
+  if (held.attempt <= 1) return true;
+  PageView& view = held.plan->pages[page];
+  if (view.known && view.page.begun() >= held.attempt) return true;
+  view.begins = std::max(view.begins, held.attempt);
+  mark_dirty(*held.plan, page);
+  return false;
 }
 
 void WorkerMind::take_task(Held& held) {
