@@ -4,6 +4,7 @@
 
 #include "aws/door.h"
 #include "aws/json.h"
+#include "aws/sqs_query.h"
 #include "aws/xml.h"
 #include "base/digest.h"
 
@@ -14,18 +15,37 @@ constexpr std::string_view kMismatch =
     "the signature does not match: check the secret access key (DIR/aws-credentials of the hub, or "
     "`dunlin token --aws`) and the clock";
 
+constexpr std::string_view kUnsignedQuery =
+    "the request has no signature of version 4 (SDKs of before 2014 sign with version 2, which is "
+    "not supported: use a newer one), or none at all: give the client an access key of this hub "
+    "(DIR/aws-credentials, or `dunlin token --aws`)";
+
+bool names_sqs(std::string_view credential) {
+  return credential.find("/sqs/aws4") != std::string_view::npos;
+}
+
+// Who does not say in a header what is asked of whom asks S3, or SQS in its Query protocol.
+Kind kind_without_target(const HttpHead& head) {
+  if (const std::string* header = head.header("authorization")) {
+    return names_sqs(*header) ? Kind::sqs_query : Kind::s3;
+  }
+  if (const std::string* credential = find(head.query, "X-Amz-Credential")) {
+    return names_sqs(*credential) ? Kind::sqs_query : Kind::s3;
+  }
+  const bool form =
+      head.method == "POST" &&
+      head.header_or("content-type", "").starts_with("application/x-www-form-urlencoded");
+  return form || find(head.query, "Action") ? Kind::sqs_query : Kind::s3;
+}
+
 Kind kind_of(const HttpHead& head) {
   const std::string* target = head.header("x-amz-target");
-  // SDKs of before 2023 speak another protocol with SQS, and are told so in that (services.cc).
-  if (!target && head.header_or("authorization", "").find("/sqs/aws4") != std::string::npos) {
-    return Kind::sqs;
-  }
-  if (!target) return Kind::s3;
+  if (!target) return kind_without_target(head);
   return target->starts_with("DynamoDB") ? Kind::dynamo : Kind::sqs;
 }
 
 std::string_view scope_name(Kind service) {
-  return service == Kind::sqs ? "sqs" : service == Kind::dynamo ? "dynamodb" : "s3";
+  return service == Kind::dynamo ? "dynamodb" : service == Kind::s3 ? "s3" : "sqs";
 }
 
 Signable signable(const HttpHead& head, std::string payload_hash) {
@@ -51,7 +71,13 @@ HttpReply s3_refusal(const ClaimFault& fault) {
   return s3_error(403, "SignatureDoesNotMatch", kMismatch);
 }
 
-std::string common(std::string_view type) { return fmt::format("{}{}", kCommonErrors, type); }
+// An error that SQS and DynamoDB have in common, by its name in the JSON protocols.
+HttpReply common_error(Kind service, int status, std::string_view type, std::string_view message) {
+  if (service == Kind::sqs_query) {
+    return query_error({std::string(type), std::string(message), status});
+  }
+  return json_error(status, fmt::format("{}{}", kCommonErrors, type), message);
+}
 
 }  // namespace
 
@@ -69,7 +95,7 @@ std::variant<Signer, HttpReply> identify(const HttpHead& head, DoorHost& host, W
   Result<std::string> secret = host.secret_of(signer.claim.key_id, now);
   if (!secret.ok()) {
     if (service == Kind::s3) return s3_error(403, "InvalidAccessKeyId", secret.error().what);
-    return json_error(400, common("UnrecognizedClientException"), secret.error().what);
+    return common_error(service, 400, "UnrecognizedClientException", secret.error().what);
   }
   signer.secret = std::move(secret).value();
   return signer;
@@ -99,33 +125,34 @@ bool is_signed(const Signer& signer, const HttpHead& head, std::string_view body
   return (said == hash || said == kUnsignedPayload) && s3_is_signed(signer, head);
 }
 
-size_t body_max(Kind service) { return service == Kind::dynamo ? 17 << 20 : 4 << 20; }
+size_t body_max(Kind service, const HttpHead& head) {
+  if (service != Kind::dynamo) return 4 << 20;
+  const std::string target = head.header_or("x-amz-target", "");
+  if (target.ends_with(".BatchWriteItem")) return 8 << 20;  // 25 rows of a store.
+  return target.ends_with(".TransactWriteItems") ? 5 << 20 : 2 << 20;
+}
 
 HttpReply refusal(Kind service, const ClaimFault& fault) {
   if (service == Kind::s3) return s3_refusal(fault);
   switch (fault.fault) {
     case Fault::unsigned_request:
-      return json_error(400, common("MissingAuthenticationTokenException"), fault.what);
+      return common_error(service, 400, "MissingAuthenticationTokenException",
+                          service == Kind::sqs_query ? std::string(kUnsignedQuery) : fault.what);
     case Fault::malformed:
-      return json_error(400, common("IncompleteSignatureException"), fault.what);
+      return common_error(service, 400, "IncompleteSignatureException", fault.what);
     case Fault::skewed:
     case Fault::expired:
-      return json_error(400, common("InvalidSignatureException"), fault.what);
+      return common_error(service, 400, "InvalidSignatureException", fault.what);
     case Fault::mismatch:
       break;
   }
-  return json_error(400, common("InvalidSignatureException"), kMismatch);
+  return common_error(service, 400, "InvalidSignatureException", kMismatch);
 }
 
-HttpReply too_large(Kind service, bool alone) {
-  const std::string what =
-      alone ? fmt::format("the body has more than {} bytes: send less at once", body_max(service))
-            : "the hub holds as many request bodies as it takes: try again later";
-  if (service == Kind::s3) {
-    return alone ? s3_error(400, "EntityTooLarge", what) : s3_error(503, "SlowDown", what);
-  }
-  return json_error(alone ? 413 : 503,
-                    common(alone ? "RequestEntityTooLargeException" : "ThrottlingException"), what);
+HttpReply too_large(Kind service, size_t max) {
+  const std::string what = fmt::format("the body has more than {} bytes: send less at once", max);
+  if (service == Kind::s3) return s3_error(400, "EntityTooLarge", what);
+  return common_error(service, 413, "RequestEntityTooLargeException", what);
 }
 
 HttpReply json_error(int status, std::string_view type, std::string_view message) {

@@ -13,7 +13,12 @@ namespace dunlin::aws {
 
 class DoorHost;
 
-enum class Kind { sqs, dynamo, s3 };
+enum class Kind {
+  sqs,
+  sqs_query,  // SQS in the protocol that clients of before 2023 speak.
+  dynamo,
+  s3,
+};
 
 struct Signer {
   Kind service = Kind::s3;
@@ -34,11 +39,11 @@ bool s3_is_signed(const Signer& signer, const HttpHead& head);
 // What the header says about the body, or what its absence means.
 std::string s3_payload_hash(const Signer& signer, const HttpHead& head);
 
-size_t body_max(Kind service);  // Of a body that is kept whole.
+size_t body_max(Kind service, const HttpHead& head);  // Of a body that is kept whole.
 
 // Replies in the words of the service.
 HttpReply refusal(Kind service, const ClaimFault& fault);
-HttpReply too_large(Kind service, bool alone);  // Else: all bodies together.
+HttpReply too_large(Kind service, size_t max);
 HttpReply json_error(int status, std::string_view type, std::string_view message);
 HttpReply s3_error(int status, std::string_view code, std::string_view message);
 

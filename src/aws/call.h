@@ -50,6 +50,10 @@ class Call {
 
   virtual void ask(Request&& request, Then then) = 0;
 
+  // Whether whoever signed the call may ask all of these. What one request may not do is refused
+  // when it is asked; an operation of several asks here first, as half of it is worse than none.
+  virtual Result<void> may(const std::vector<Request>& requests) const = 0;
+
   virtual void note_later(int64_t due_ms) = 0;  // Of a message in the table of later.h.
   virtual std::string fresh_blob() = 0;         // A name.
 

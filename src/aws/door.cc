@@ -6,13 +6,17 @@
 #include "aws/auth.h"
 #include "aws/services.h"
 #include "base/digest.h"
+#include "base/memory.h"
 
 namespace dunlin::aws {
 namespace {
 
-constexpr size_t kGatheredAllMax = 256 << 20;
-constexpr size_t kForgettingMax = 256;  // Well below what a session may ask at once.
-constexpr uint64_t kForgetId = 0;       // Of what the door asks by itself.
+constexpr size_t kReadSize = 1 << 20;  // What a peer may add in a turn, about.
+constexpr Millis kSweepEvery = Millis(5'000);
+constexpr Millis kSilentMax = Millis(60'000);  // In the middle of a body,
+constexpr Millis kIdleMax = Millis(600'000);   // and between two requests.
+constexpr size_t kForgettingMax = 256;         // Well below what a session may ask at once.
+constexpr uint64_t kForgetId = 0;              // Of what the door asks by itself.
 constexpr uint64_t kSweepId = 1;
 constexpr size_t kSweepPage = 1000;
 
@@ -37,6 +41,9 @@ class Door::Exchange final : public Call {
     const uint64_t id = ++door_.last_number_;
     thens_.emplace(id, std::move(then));
     door_.ask(session, id, std::move(request));
+  }
+  Result<void> may(const std::vector<Request>& requests) const override {
+    return door_.host_.may(session, requests);
   }
   void forget(std::vector<std::string> blobs) override {
     for (std::string& blob : blobs) {
@@ -139,14 +146,18 @@ struct Door::Connection {
   bool finishing = false;
   bool gone = false;       // Its client has left, its exchange must end.
   bool advancing = false;  // Further down the stack.
+  bool anew = false;       // Something has begun since it was accounted for.
+  bool held_back = false;
+  Instant heard_at;
 };
 
-Door::Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls)
+Door::Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls, size_t kept_max)
     : peers_(peers),
       host_(host),
       clock_(clock),
       tls_(tls),
-      blob_prefix_("aws.s3/" + hex(random_bytes(5)) + "-") {
+      blob_prefix_("aws.s3/" + hex(random_bytes(5)) + "-"),
+      holdings_(kept_max) {
   // Numbers of uploads must differ from those of native clients.
   const std::string random = random_bytes(8);
   for (const char c : random) last_number_ = last_number_ << 8U | static_cast<unsigned char>(c);
@@ -156,6 +167,7 @@ Door::~Door() = default;
 
 void Door::opened(PeerId peer, bool crowded) {
   connections_.emplace(peer, std::make_unique<Connection>());
+  connections_.at(peer)->heard_at = clock_.now();
   if (!crowded) return;
   if (std::string* out = peers_.outgoing(peer)) {
     append_reply({.status = 503, .headers = {}, .body = "", .length = {}}, false, *out);
@@ -168,9 +180,72 @@ Result<void> Door::received(PeerId peer, std::string_view bytes, Instant now) {
   now_ = now;
   Connection& connection = *connections_.at(peer);
   if (connection.finishing) return {};
-  connection.reader.feed(bytes);
+  connection.heard_at = now;
+  TRY(if_memory_lasts([&]() -> Result<void> {
+    connection.reader.feed(bytes);
+    return {};
+  }));
   advance(peer);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end() || found->second->finishing) return {};
+  const std::unique_ptr<Exchange>& exchange = found->second->exchange;
+  const size_t kept = found->second->reader.unread() + (exchange ? exchange->body.size() : 0);
+  if (holdings_.is_too_much(kept) && (!exchange || exchange->wants_body())) {
+    return Error{Code::full, "all connections together have begun more than is kept"};
+  }
   return {};
+}
+
+// Notes what is kept of a peer, and whether it must wait with the rest because that of all is too
+// much.
+void Door::account(PeerId peer, Connection& connection) {
+  const std::unique_ptr<Exchange>& exchange = connection.exchange;
+  const bool its_turn = !connection.finishing && (!exchange || exchange->wants_body());
+  const size_t bytes = connection.reader.unread() + (exchange ? exchange->body.size() : 0);
+  holdings_.keep(peer, bytes, std::exchange(connection.anew, false) || !its_turn, now_);
+  if (!its_turn) return holdings_.waits(peer, true, now_);
+  if (connection.held_back || !holdings_.must_wait(peer)) return;
+  connection.held_back = true;
+  held_back_.push_back(peer);
+  holdings_.waits(peer, true, now_);
+}
+
+// Lets those who were held back send on, as far as there is room.
+void Door::let_on() {
+  size_t room = 1 + holdings_.room() / kReadSize;
+  for (const PeerId peer : std::exchange(held_back_, {})) {
+    if (room == 0 || holdings_.must_wait(peer)) {
+      held_back_.push_back(peer);
+      continue;
+    }
+    --room;
+    connections_.at(peer)->held_back = false;
+    holdings_.waits(peer, false, now_);
+    advance(peer);
+  }
+}
+
+void Door::drop_the_slow() {
+  for (const PeerId peer : holdings_.too_slow(now_)) {
+    peers_.drop(peer, "it sends its request too slowly");
+  }
+  if (now_ < sweep_at_) return;
+  sweep_at_ = now_ + kSweepEvery;
+  for (const auto& [peer, connection] : connections_) {
+    if (connection->finishing || connection->held_back) continue;
+    const bool sends = connection->exchange && connection->exchange->wants_body();
+    const Millis silent = now_ - connection->heard_at;
+    if (sends && silent > kSilentMax) peers_.drop(peer, "it says nothing in the middle of a body");
+    if (connection->exchange || silent <= kIdleMax) continue;
+    connection->finishing = true;
+    peers_.finish(peer);
+  }
+}
+
+std::optional<Instant> Door::next_look() const {
+  std::optional<Instant> next = holdings_.next_look();
+  if (!connections_.empty() && (!next || sweep_at_ < *next)) next = sweep_at_;
+  return next;
 }
 
 Result<void> Door::closed(PeerId peer) {
@@ -189,7 +264,8 @@ void Door::erase(PeerId peer) {
   const auto node = connections_.extract(peer);
   const std::unique_ptr<Connection>& connection = node.mapped();
   clogged_.erase(peer);
-  if (connection->exchange) gathered_ -= connection->exchange->body.size();
+  holdings_.forget(peer);
+  if (connection->held_back) std::erase(held_back_, peer);
   connection->exchange.reset();
   if (!connection->session) return;
   sessions_.erase(*connection->session);
@@ -207,7 +283,8 @@ void Door::advance(PeerId peer) {
   if (connection.gone && over) return erase(peer);
   // Who only waits is read on, as that is how its end is noticed; one request ahead is enough.
   const bool waits = connection.exchange && !connection.exchange->wants_body();
-  peers_.pause(peer, waits && connection.reader.unread() > 0);
+  account(peer, connection);
+  peers_.pause(peer, connection.held_back || (waits && connection.reader.unread() > 0));
 }
 
 // Says whether there may be another step.
@@ -251,6 +328,7 @@ bool Door::step(PeerId peer, Connection& connection) {
 
 void Door::begin(PeerId peer, Connection& connection, HttpHead&& head) {
   connection.exchange = std::make_unique<Exchange>(*this, peer, std::move(head));
+  connection.anew = true;
   Exchange& exchange = *connection.exchange;
   const HttpHead& asked = exchange.head();
   exchange.body_ended = !asked.chunked && asked.length.value_or(0) == 0;
@@ -279,16 +357,14 @@ void Door::gather(PeerId peer, Connection& connection) {
   Exchange& exchange = *connection.exchange;
   const Kind service = exchange.signer.service;
   const size_t before = exchange.body.size();
-  const size_t max = body_max(service);
+  const size_t max = body_max(service, exchange.head());
   if (!exchange.body_ended) {
-    const Result<bool> ended = connection.reader.body(exchange.body, max + 1 - before);
-    gathered_ += exchange.body.size() - before;
+    const auto ended =
+        if_memory_lasts([&] { return connection.reader.body(exchange.body, max + 1 - before); });
     if (!ended.ok()) return exchange.abort();
     exchange.body_ended = ended.value();
   }
-  if (exchange.body.size() > max || gathered_ > kGatheredAllMax) {
-    return exchange.reply(too_large(service, exchange.body.size() > max));
-  }
+  if (exchange.body.size() > max) return exchange.reply(too_large(service, max));
   if (!exchange.body_ended) return;
   exchange.gathering = false;
   if (!is_signed(exchange.signer, exchange.head(), exchange.body)) {
@@ -296,6 +372,7 @@ void Door::gather(PeerId peer, Connection& connection) {
   }
   settle_session(peer, connection);
   if (service == Kind::s3) return serve_s3(exchange, exchange.body);
+  if (service == Kind::sqs_query) return serve_sqs_query(exchange, exchange.body);
   serve_json(exchange, service, exchange.body);
 }
 
@@ -317,9 +394,9 @@ void Door::settle_session(PeerId peer, Connection& connection) {
 
 // Ends an exchange that was replied to.
 void Door::settle(PeerId peer, Connection& connection) {
-  gathered_ -= connection.exchange->body.size();
   const bool keep_alive = connection.exchange->keeps_alive();
   connection.exchange.reset();
+  connection.anew = true;
   if (keep_alive) return;
   connection.finishing = true;
   peers_.finish(peer);
@@ -412,8 +489,12 @@ std::optional<Instant> Door::turn(Instant now) {
     if (exchange) exchange->resume();
     advance(peer);
   }
+  drop_the_slow();
+  let_on();
   if (!kept_.empty()) return now;
-  return later_.turn(host_, *own_session_, now, clock_.wall());
+  const std::optional<Instant> look = next_look();
+  const std::optional<Instant> later = later_.turn(host_, *own_session_, now, clock_.wall());
+  return look && (!later || *look < *later) ? look : later;
 }
 
 }  // namespace dunlin::aws

@@ -11,9 +11,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aws/call.h"
 #include "aws/later.h"
+#include "net/holdings.h"
 #include "net/server.h"
 
 namespace dunlin::aws {
@@ -30,6 +32,9 @@ class DoorHost {
   virtual uint64_t open(std::string_view key_id, WallTime now) = 0;
   virtual void close(uint64_t session) = 0;  // What it asked is forgotten.
 
+  // `denied` names the one scope that all of these need. REQUIRES: the session is open.
+  virtual Result<void> may(uint64_t session, const std::vector<Request>& requests) const = 0;
+
   // Has as much to answer in this turn as one should hold: what it would ask is better kept.
   virtual bool busy(uint64_t session) const = 0;
 
@@ -39,8 +44,11 @@ class DoorHost {
 
 class Door final : public Service {
  public:
-  // All must outlive it. `tls`: clients speak TLS with whoever carries the bytes.
-  Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls);
+  static constexpr size_t kKeptMax = 128 << 20;
+
+  // All must outlive it. `tls`: clients speak TLS with whoever carries the bytes. `kept_max`: bytes
+  // of all requests that are not here whole; who is slow about one is dropped (net/holdings.h).
+  Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls, size_t kept_max = kKeptMax);
   ~Door() override;
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
@@ -69,6 +77,10 @@ class Door final : public Service {
   void settle_session(PeerId peer, Connection& connection);
   void settle(PeerId peer, Connection& connection);
   void erase(PeerId peer);
+  void account(PeerId peer, Connection& connection);
+  void let_on();
+  void drop_the_slow();
+  std::optional<Instant> next_look() const;
   void ask(uint64_t session, uint64_t id, Request&& request);
   void ask_kept();
   void forget_some();
@@ -92,7 +104,9 @@ class Door final : public Service {
   absl::flat_hash_set<std::string> forget_later_;  // Some of those.
   size_t forgetting_ = 0;                          // Asked and not answered.
   bool swept_ = false;                             // Has begun to.
-  size_t gathered_ = 0;                            // Bytes of all bodies that are kept whole.
+  Holdings holdings_;
+  std::vector<PeerId> held_back_;  // Until others have sent what they began.
+  Instant sweep_at_;               // For connections that say nothing.
   absl::flat_hash_map<PeerId, std::unique_ptr<Connection>> connections_;
   absl::flat_hash_map<uint64_t, PeerId> sessions_;
   absl::flat_hash_set<PeerId> clogged_;  // Wait until their clients take more.

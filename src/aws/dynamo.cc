@@ -174,6 +174,16 @@ Result<json> item_of(const Row& row) {
                fmt::format("the row {} is no item: another program wrote it", row.key)};
 }
 
+Result<std::optional<std::vector<Path>>> projection_of(const json& in) {
+  const Placeholders placeholders = TRY(read_placeholders(in));
+  std::optional<std::vector<Path>> paths;
+  if (const std::string* text = text_member(in, "ProjectionExpression")) {
+    paths = TRY(parse_projection(*text, placeholders));
+  }
+  TRY(check_all_used(placeholders));
+  return paths;
+}
+
 Result<ItemWrite> plan_write(ItemWrite::Kind kind, const DynamoTable& table, const json& in) {
   const bool put = kind == ItemWrite::Kind::put;
   ItemWrite write{
@@ -187,6 +197,7 @@ Result<ItemWrite> plan_write(ItemWrite::Kind kind, const DynamoTable& table, con
   if (const std::string* text = text_member(in, "UpdateExpression")) {
     write.update = TRY(parse_update(*text, placeholders));
   }
+  TRY(check_all_used(placeholders));
   return write;
 }
 

@@ -67,6 +67,9 @@ json key_of(const DynamoTable& table, const json& item);
 // What is in a row; `corrupt` if it is no item.
 Result<json> item_of(const Row& row);
 
+// What ProjectionExpression names, if there is one.
+Result<std::optional<std::vector<Path>>> projection_of(const json& in);
+
 // A write of one item, not yet decided.
 struct ItemWrite {
   enum class Kind { put, remove, update, check };

@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "aws/capacity.h"
 #include "aws/dynamo.h"
 
 namespace dunlin::aws {
@@ -26,6 +27,7 @@ struct GetsState final : CallState {
   size_t left = 0;
   json responses = json::object();
   json unprocessed = json::object();
+  std::map<std::string, double> units;
   std::optional<Error> failed;
 };
 
@@ -37,11 +39,7 @@ struct TableGets {
 };
 
 Result<TableGets> plan_gets(const DynamoTable& table, const json& request) {
-  TableGets made{table, request, std::nullopt, {}};
-  if (const std::string* text = text_member(request, "ProjectionExpression")) {
-    const Placeholders placeholders = TRY(read_placeholders(request));
-    made.paths = TRY(parse_projection(*text, placeholders));
-  }
+  TableGets made{table, request, TRY(projection_of(request)), {}};
   for (const json& key : list_or_empty(request, "Keys")) {
     made.keys.push_back(TRY(row_key(table, key, true)));
   }
@@ -62,6 +60,7 @@ void take_rows(GetsState& state, const TableGets& gets, const Rows& rows) {
       state.failed = item.error();
       return;
     }
+    state.units[gets.table.name] += read_units(item_size(item.value()), read_mode(gets.request));
     items.push_back(gets.paths ? project(item.value(), *gets.paths) : item.value());
   }
   if (rows.rows.size() == gets.keys.size()) return;
@@ -79,7 +78,7 @@ void batch_get(Call& call, const json& in) {
   if (count < 1 || count > kGetsMax) {
     return dynamo_fail(call, "ValidationException", "RequestItems has 1 to 100 keys");
   }
-  with_tables(call, names_of(requests), [&call, requests](const Tables& tables) {
+  with_tables(call, names_of(requests), [&call, requests, in](const Tables& tables) {
     std::vector<TableGets> all;
     for (const auto& [name, request] : requests.items()) {
       Result<TableGets> gets = plan_gets(tables.at(name), request);
@@ -90,13 +89,14 @@ void batch_get(Call& call, const json& in) {
     state.left = all.size();
     for (const TableGets& gets : all) {
       state.responses[gets.table.name] = json::array();
-      call.ask(Get{gets.table.store, gets.keys}, [&call, &state, gets](Answer&& answer) {
+      call.ask(Get{gets.table.store, gets.keys}, [&call, &state, gets, in](Answer&& answer) {
         if (const auto* error = std::get_if<Error>(&answer)) state.failed = *error;
         if (const auto* rows = std::get_if<Rows>(&answer)) take_rows(state, gets, *rows);
         if (--state.left > 0) return;
         if (state.failed) return dynamo_fail(call, *state.failed);
-        call.reply(json_reply(
-            200, {{"Responses", state.responses}, {"UnprocessedKeys", state.unprocessed}}));
+        json out = {{"Responses", state.responses}, {"UnprocessedKeys", state.unprocessed}};
+        add_capacities(out, in, state.units);
+        call.reply(json_reply(200, out));
       });
     }
   });
@@ -105,7 +105,8 @@ void batch_get(Call& call, const json& in) {
 // --- BatchWriteItem ---
 
 // What fits in a commit; the rest is for the client to send again.
-Result<json> plan_batch(const Tables& tables, const json& requests, Commit& commit) {
+Result<json> plan_batch(const Tables& tables, const json& requests, Commit& commit,
+                        std::map<std::string, double>& units) {
   std::set<std::pair<std::string, std::string>> seen;
   json unprocessed = json::object();
   size_t bytes = 0;
@@ -131,6 +132,7 @@ Result<json> plan_batch(const Tables& tables, const json& requests, Commit& comm
       if (bytes > kCommitBytes) {
         unprocessed[name].push_back(request);
       } else {
+        units[name] += write_units(item_size(write.item));
         commit.writes.push_back(std::move(made.write));
       }
     }
@@ -145,13 +147,16 @@ void batch_write(Call& call, const json& in) {
   if (count < 1 || count > kWritesMax) {
     return dynamo_fail(call, "ValidationException", "RequestItems has 1 to 25 writes in lists");
   }
-  with_tables(call, names_of(requests), [&call, requests](const Tables& tables) {
+  with_tables(call, names_of(requests), [&call, requests, in](const Tables& tables) {
     Commit commit;
-    const Result<json> unprocessed = plan_batch(tables, requests, commit);
+    std::map<std::string, double> units;
+    const Result<json> unprocessed = plan_batch(tables, requests, commit, units);
     if (!unprocessed.ok()) return dynamo_fail(call, unprocessed.error());
-    call.ask(std::move(commit), [&call, rest = unprocessed.value()](Answer&& answer) {
+    call.ask(std::move(commit), [&call, in, units, rest = unprocessed.value()](Answer&& answer) {
       if (!dynamo_expect<Committed>(call, answer)) return;
-      call.reply(json_reply(200, {{"UnprocessedItems", rest}}));
+      json out = {{"UnprocessedItems", rest}};
+      add_capacities(out, in, units);
+      call.reply(json_reply(200, out));
     });
   });
 }
@@ -162,6 +167,7 @@ struct TransactionState final : CallState {
   std::vector<ItemWrite> writes;
   std::vector<bool> shows_item;  // On failure, for each.
   std::vector<Row> rows;         // For each.
+  json in = json::object();
   size_t left = 0;
   std::optional<Error> failed;
   int tries = kTriesMax;
@@ -232,20 +238,26 @@ void try_transaction(Call& call, TransactionState& state) {
     Commit commit;
     json reasons = json::array();
     bool allowed = true;
+    std::map<std::string, double> units;
     for (size_t i = 0; i < state.writes.size(); ++i) {
       Result<Decision> made = decide(state.writes[i], state.rows[i]);
       allowed = allowed && made.ok() && made.value().allowed;
       reasons.push_back(reason_of(made, state.shows_item[i]));
-      if (allowed) commit.writes.push_back(made.value().write);
+      if (!allowed) continue;
+      commit.writes.push_back(made.value().write);
+      units[state.writes[i].table.name] +=
+          2 * write_units(std::max(item_size(made.value().before), item_size(made.value().after)));
     }
     if (!allowed) return cancel(call, reasons);
-    call.ask(std::move(commit), [&call, &state](Answer&& answer) {
+    call.ask(std::move(commit), [&call, &state, units](Answer&& answer) {
       const auto* error = std::get_if<Error>(&answer);
       if (error && error->code == Code::conflict && state.tries-- > 0) {
         return try_transaction(call, state);
       }
       if (error) return dynamo_fail(call, *error);
-      call.reply(json_reply(200, json::object()));
+      json out = json::object();
+      add_capacities(out, state.in, units);
+      call.reply(json_reply(200, out));
     });
   });
 }
@@ -270,8 +282,9 @@ void transact_write(Call& call, const json& in) {
                        "TransactItems has 1 to 100 items, each with one of Put, Delete, Update and "
                        "ConditionCheck");
   }
-  with_tables(call, *names, [&call, items](const Tables& tables) {
+  with_tables(call, *names, [&call, items, in](const Tables& tables) {
     TransactionState& state = call.keep(std::make_unique<TransactionState>());
+    state.in = in;
     std::set<std::pair<std::string, std::string>> seen;
     for (const json& item : items) {
       ItemWrite::Kind kind{};
@@ -305,10 +318,14 @@ void read_twice(Call& call, TransactionState& state, const std::vector<uint64_t>
   });
 }
 
-Result<json> response_of(const Row& row, const std::optional<std::vector<Path>>& paths) {
+Result<json> response_of(const Row& row, const std::optional<std::vector<Path>>& paths,
+                         double& units) {
   json response = json::object();
+  units += read_units(0, ReadMode::transaction);
   if (row.version == 0) return response;
   const json item = TRY(item_of(row));
+  units +=
+      read_units(item_size(item), ReadMode::transaction) - read_units(0, ReadMode::transaction);
   response["Item"] = paths ? project(item, *paths) : item;
   return response;
 }
@@ -322,8 +339,9 @@ void transact_get(Call& call, const json& in) {
   if (items.empty() || items.size() > kTransactionMax) {
     return dynamo_fail(call, "ValidationException", "TransactItems has 1 to 100 items");
   }
-  with_tables(call, names, [&call, items](const Tables& tables) {
+  with_tables(call, names, [&call, items, in](const Tables& tables) {
     TransactionState& state = call.keep(std::make_unique<TransactionState>());
+    state.in = in;
     std::vector<std::optional<std::vector<Path>>> projections;
     for (const json& item : items) {
       const json get = object_or_empty(item, "Get");
@@ -340,12 +358,16 @@ void transact_get(Call& call, const json& in) {
     }
     read_twice(call, state, {}, [&call, &state, projections] {
       json responses = json::array();
+      std::map<std::string, double> units;
       for (size_t i = 0; i < state.rows.size(); ++i) {
-        const Result<json> response = response_of(state.rows[i], projections[i]);
+        const Result<json> response =
+            response_of(state.rows[i], projections[i], units[state.writes[i].table.name]);
         if (!response.ok()) return dynamo_fail(call, response.error());
         responses.push_back(response.value());
       }
-      call.reply(json_reply(200, {{"Responses", responses}}));
+      json out = {{"Responses", responses}};
+      add_capacities(out, state.in, units);
+      call.reply(json_reply(200, out));
     });
   });
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "aws/capacity.h"
 #include "aws/dynamo.h"
 
 namespace dunlin::aws {
@@ -16,28 +17,29 @@ void get(Call& call, const json& in) {
     const json key_in = object_or_empty(in, "Key");
     const Result<std::string> key = row_key(table, key_in, true);
     if (!key.ok()) return dynamo_fail(call, key.error());
-    std::optional<std::vector<Path>> paths;
-    if (const std::string* text = text_member(in, "ProjectionExpression")) {
-      const Result<Placeholders> placeholders = read_placeholders(in);
-      if (!placeholders.ok()) return dynamo_fail(call, placeholders.error());
-      Result<std::vector<Path>> parsed = parse_projection(*text, placeholders.value());
-      if (!parsed.ok()) return dynamo_fail(call, parsed.error());
-      paths = std::move(parsed).value();
-    }
-    call.ask(Get{table.store, {key.value()}}, [&call, paths](Answer&& answer) {
-      const auto* rows = dynamo_expect<Rows>(call, answer);
-      if (!rows) return;
-      const Row& row = rows->rows.at(0);
-      if (row.version == 0) return call.reply(json_reply(200, json::object()));
-      const Result<json> item = item_of(row);
-      if (!item.ok()) return dynamo_fail(call, item.error());
-      call.reply(json_reply(200, {{"Item", paths ? project(item.value(), *paths) : item.value()}}));
-    });
+    Result<std::optional<std::vector<Path>>> paths = projection_of(in);
+    if (!paths.ok()) return dynamo_fail(call, paths.error());
+    call.ask(Get{table.store, {key.value()}},
+             [&call, in, name = table.name, paths = std::move(paths).value()](Answer&& answer) {
+               const auto* rows = dynamo_expect<Rows>(call, answer);
+               if (!rows) return;
+               json out = json::object();
+               uint64_t bytes = 0;
+               if (const Row& row = rows->rows.at(0); row.version != 0) {
+                 const Result<json> item = item_of(row);
+                 if (!item.ok()) return dynamo_fail(call, item.error());
+                 bytes = item_size(item.value());
+                 out["Item"] = paths ? project(item.value(), *paths) : item.value();
+               }
+               add_capacity(out, in, name, read_units(bytes, read_mode(in)));
+               call.reply(json_reply(200, out));
+             });
   });
 }
 
 struct WriteState final : CallState {
   ItemWrite write;
+  json in = json::object();
   std::string returns;  // ReturnValues.
   bool return_on_failure = false;
   int tries = kTriesMax;
@@ -61,7 +63,10 @@ void reply_written(Call& call, const WriteState& state, const Decision& made) {
   }
   if (state.returns == "UPDATED_NEW") attributes = changed(made.after, made.before);
   const bool some = attributes.is_object() && !attributes.empty();
-  call.reply(json_reply(200, some ? json{{"Attributes", attributes}} : json::object()));
+  json out = some ? json{{"Attributes", attributes}} : json::object();
+  const uint64_t bytes = std::max(item_size(made.before), item_size(made.after));
+  add_capacity(out, state.in, state.write.table.name, write_units(bytes));
+  call.reply(json_reply(200, out));
 }
 
 void reply_refused(Call& call, const WriteState& state, const Decision& made) {
@@ -97,6 +102,7 @@ void write_one(Call& call, const json& in) {
     if (!planned.ok()) return dynamo_fail(call, planned.error());
     WriteState& state = call.keep(std::make_unique<WriteState>());
     state.write = std::move(planned).value();
+    state.in = in;
     state.returns = text_or(in, "ReturnValues", "NONE");
     state.return_on_failure = text_or(in, "ReturnValuesOnConditionCheckFailure", "") == "ALL_OLD";
     try_write(call, state);

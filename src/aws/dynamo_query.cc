@@ -4,6 +4,7 @@
 #include <deque>
 #include <fmt/format.h>
 
+#include "aws/capacity.h"
 #include "aws/dynamo.h"
 #include "aws/keys.h"
 #include "base/text.h"
@@ -29,6 +30,7 @@ struct Walk final : CallState {
   std::optional<Condition> filter;
   std::optional<std::vector<Path>> projection;
   bool count_only = false;
+  json in = json::object();
 
   std::deque<Row> rows;  // In the order of their keys.
   size_t bytes = 0;
@@ -135,10 +137,14 @@ Result<void> plan(Walk& walk, const json& in, bool query) {
   TRY(query ? bound_walk(walk, in, placeholders) : bound_segment(walk, in));
   if (const std::string* text = text_member(in, "FilterExpression")) {
     walk.filter = TRY(parse_condition(*text, placeholders));
+    std::set<std::string> key = {walk.table.hash.name};
+    if (walk.table.range) key.insert(walk.table.range->name);
+    if (query) TRY(check_not_about(*walk.filter, key));
   }
   if (const std::string* text = text_member(in, "ProjectionExpression")) {
     walk.projection = TRY(parse_projection(*text, placeholders));
   }
+  TRY(check_all_used(placeholders));
   if (const json* limit = member(in, "Limit")) {
     if (!limit->is_number_integer() || limit->get<int64_t>() < 1) {
       return wrong("Limit is at least 1");
@@ -169,11 +175,13 @@ void reply_walk(Call& call, Walk& walk) {
   json items = json::array();
   json last;
   size_t found = 0;
+  uint64_t bytes = 0;
   if (!walk.forward) std::ranges::reverse(walk.rows);
   for (const Row& row : walk.rows) {
     const Result<json> item = item_of(row);
     if (!item.ok()) return dynamo_fail(call, item.error());
     last = key_of(walk.table, item.value());
+    bytes += item_size(item.value());
     if (walk.filter && !holds(*walk.filter, item.value())) continue;
     ++found;
     if (walk.count_only) continue;
@@ -182,6 +190,7 @@ void reply_walk(Call& call, Walk& walk) {
   json out = {{"Count", found}, {"ScannedCount", walk.rows.size()}};
   if (!walk.count_only) out["Items"] = std::move(items);
   if (walk.more && last.is_object()) out["LastEvaluatedKey"] = last;
+  add_capacity(out, walk.in, walk.table.name, read_units(bytes, read_mode(walk.in)));
   call.reply(json_reply(200, out));
 }
 
@@ -223,6 +232,7 @@ void start(Call& call, const json& in) {
   with_table(call, in, [&call, in](const DynamoTable& table) {
     Walk& walk = call.keep(std::make_unique<Walk>());
     walk.table = table;
+    walk.in = in;
     const Result<void> planned = plan(walk, in, query);
     if (!planned.ok()) return dynamo_fail(call, planned.error());
     walk_on(call, walk);

@@ -98,8 +98,15 @@ class Parser {
       if (token.kind == Token::Kind::placeholder) {
         const std::string* name = text_member(placeholders_.names, token.text);
         if (!name) return wrong(fmt::format("{} is not in ExpressionAttributeNames", token.text));
+        placeholders_.used.insert(token.text);
         steps.emplace_back(*name);
       } else if (token.kind == Token::Kind::name) {
+        if (is_reserved(token.text)) {
+          return wrong(
+              fmt::format("Attribute name is a reserved keyword; reserved keyword: {}: write "
+                          "#{} and say in ExpressionAttributeNames what it stands for",
+                          token.text, token.text));
+        }
         steps.emplace_back(token.text);
       } else {
         return unexpected(token);
@@ -245,9 +252,11 @@ class Parser {
       const Token token = take();
       const json* value = member(placeholders_.values, token.text);
       if (!value) return wrong(fmt::format("{} is not in ExpressionAttributeValues", token.text));
+      placeholders_.used.insert(token.text);
       return Operand{.kind = Operand::Kind::value, .path = {}, .value = *value, .args = {}};
     }
-    if (keyword("size")) {
+    const bool call = next().kind == Token::Kind::name && tokens_[at_ + 1].text == "(";
+    if (call && keyword("size")) {
       TRY(need("("));
       Path of = TRY(path());
       TRY(need(")"));
@@ -322,6 +331,34 @@ Result<Placeholders> read_placeholders(const json& in) {
   const json values = object_or_empty(in, "ExpressionAttributeValues");
   for (const auto& [name, value] : values.items()) made.values[name] = TRY(normal_value(value));
   return made;
+}
+
+Result<void> check_all_used(const Placeholders& placeholders) {
+  for (const auto& [kind, given] :
+       {std::pair("Names", &placeholders.names), std::pair("Values", &placeholders.values)}) {
+    for (const auto& [name, value] : given->items()) {
+      if (placeholders.used.contains(name)) continue;
+      return wrong(
+          fmt::format("Value provided in ExpressionAttribute{} unused in expressions: keys: {{{}}}",
+                      kind, name));
+    }
+  }
+  return {};
+}
+
+Result<void> check_not_about(const Condition& condition, const std::set<std::string>& attributes) {
+  for (const Condition& part : condition.parts) TRY(check_not_about(part, attributes));
+  for (const Operand& operand : condition.operands) {
+    if (operand.path.empty()) continue;
+    const auto* name = std::get_if<std::string>(&operand.path[0]);
+    if (name && attributes.contains(*name)) {
+      return wrong(
+          fmt::format("Filter Expression can only contain non-primary key attributes: "
+                      "Primary key attribute: {}",
+                      *name));
+    }
+  }
+  return {};
 }
 
 Result<Condition> parse_condition(std::string_view text, const Placeholders& placeholders) {

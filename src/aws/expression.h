@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,11 +63,22 @@ struct Update {
 // What #name and :value stand for.
 struct Placeholders {
   json names = json::object();
-  json values = json::object();  // Checked and in their normal form.
+  json values = json::object();             // Checked and in their normal form.
+  mutable std::set<std::string> used = {};  // By the expressions that were parsed with them.
 };
 
 // ExpressionAttributeNames and -Values of a request. `invalid` says what is wrong with them.
 Result<Placeholders> read_placeholders(const json& in);
+
+// When all expressions of the request were parsed: `invalid` if one of these stands in none of
+// them.
+Result<void> check_all_used(const Placeholders& placeholders);
+
+// Whether DynamoDB keeps the word for itself, in any case: as a name it needs a #name.
+bool is_reserved(std::string_view word);
+
+// `invalid` if the condition is about one of these attributes.
+Result<void> check_not_about(const Condition& condition, const std::set<std::string>& attributes);
 
 Result<Condition> parse_condition(std::string_view text, const Placeholders& placeholders);
 Result<Update> parse_update(std::string_view text, const Placeholders& placeholders);

@@ -6,8 +6,8 @@ namespace dunlin::aws {
 namespace {
 
 const json kItem = json::parse(R"({
-  "n": {"N": "10"}, "s": {"S": "hello"}, "yes": {"BOOL": true}, "set": {"SS": ["a", "b"]},
-  "list": {"L": [{"S": "x"}, {"N": "2"}]}, "map": {"M": {"in": {"N": "3"}}}, "odd name": {"S": "o"}})");
+  "n": {"N": "10"}, "s": {"S": "hello"}, "yes": {"BOOL": true}, "tags": {"SS": ["a", "b"]},
+  "ones": {"L": [{"S": "x"}, {"N": "2"}]}, "deep": {"M": {"most": {"N": "3"}}}, "odd name": {"S": "o"}})");
 
 Placeholders placeholders() {
   return read_placeholders(json::parse(R"({
@@ -32,31 +32,31 @@ TEST(Expression, ConditionsHoldWhenTheyShould) {
                                       ":two < n",
                                       "n BETWEEN :two AND :ten",
                                       "n IN (:two, :ten)",
-                                      "attribute_exists(map.#o) OR n = :ten",
-                                      "attribute_not_exists(none)",
-                                      "attribute_exists(list[1])",
+                                      "attribute_exists(deep.#o) OR n = :ten",
+                                      "attribute_not_exists(lost)",
+                                      "attribute_exists(ones[1])",
                                       "begins_with(s, :he)",
-                                      "contains(set, :a)",
-                                      "contains(list, :x)",
+                                      "contains(tags, :a)",
+                                      "contains(ones, :x)",
                                       "contains(s, :he)",
                                       "#o = :o",
-                                      "size(list) = :two",
+                                      "size(ones) = :two",
                                       "size(s) > :two",
                                       "attribute_type(n, :type)",
                                       "NOT n = :two",
                                       "not not n = :ten",
-                                      "none <> :two",
+                                      "lost <> :two",
                                       "n = :two OR n = :ten AND yes = :true",
-                                      "(n = :two OR n = :ten) and map.in > :two"}) {
+                                      "(n = :two OR n = :ten) and deep.most > :two"}) {
     EXPECT_TRUE(holds_for_item(text)) << text;
   }
 }
 
 TEST(Expression, ConditionsFailWhenTheyShould) {
   for (const std::string_view text :
-       {"n = :two", "n < :two", "s = :ten", "s > :ten", "none = :two", "none < :two",
-        "attribute_exists(none)", "attribute_exists(list[2])", "attribute_exists(s.x)",
-        "begins_with(n, :he)", "contains(set, :x)", "NOT (n = :ten)", "n = :ten AND s = :he",
+       {"n = :two", "n < :two", "s = :ten", "s > :ten", "lost = :two", "lost < :two",
+        "attribute_exists(lost)", "attribute_exists(ones[2])", "attribute_exists(s.x)",
+        "begins_with(n, :he)", "contains(tags, :x)", "NOT (n = :ten)", "n = :ten AND s = :he",
         "size(n) = :two"}) {
     EXPECT_FALSE(holds_for_item(text)) << text;
   }
@@ -68,7 +68,7 @@ TEST(Expression, WhatIsNoExpressionIsRefused) {
         std::string("n = :unknown"), std::string("#unknown = :ten"), std::string("n = :ten AND"),
         std::string("(n = :ten"), std::string("n = :ten)"), std::string("f(n)"),
         std::string("attribute_exists(:ten)"), std::string("n BETWEEN :two"),
-        std::string("n ! :ten"), std::string("begins_with(s)"), std::string("list[x] = :ten"),
+        std::string("n ! :ten"), std::string("begins_with(s)"), std::string("ones[x] = :ten"),
         std::string(200, '('), std::string(5000, 'n')}) {
     EXPECT_FALSE(parse_condition(text, placeholders()).ok()) << text;
   }
@@ -92,33 +92,74 @@ TEST(Expression, UpdatesDoWhatTheySay) {
   EXPECT_EQ(updated("SET n = n - :ten", "n"), R"({"N":"0"})");
   EXPECT_EQ(updated("set c = if_not_exists(c, :two) + :two", "c"), R"({"N":"4"})");
   EXPECT_EQ(updated("SET n = if_not_exists(n, :two)", "n"), R"({"N":"10"})");
-  EXPECT_EQ(updated("SET list = list_append(list, :more)", "list"),
+  EXPECT_EQ(updated("SET ones = list_append(ones, :more)", "ones"),
             R"({"L":[{"S":"x"},{"N":"2"},{"S":"y"}]})");
-  EXPECT_EQ(updated("SET list[0] = :two, list[9] = :ten", "list"),
+  EXPECT_EQ(updated("SET ones[0] = :two, ones[9] = :ten", "ones"),
             R"({"L":[{"N":"2"},{"N":"2"},{"N":"10"}]})");
-  EXPECT_EQ(updated("SET map.#o = :a REMOVE map.in", "map"), R"({"M":{"odd name":{"S":"a"}}})");
-  EXPECT_EQ(updated("REMOVE list[0], n", "list"), R"({"L":[{"N":"2"}]})");
-  EXPECT_EQ(updated("REMOVE list[0], n", "n"), "none");
+  EXPECT_EQ(updated("SET deep.#o = :a REMOVE deep.most", "deep"),
+            R"({"M":{"odd name":{"S":"a"}}})");
+  EXPECT_EQ(updated("REMOVE ones[0], n", "ones"), R"({"L":[{"N":"2"}]})");
+  EXPECT_EQ(updated("REMOVE ones[0], n", "n"), "none");
   EXPECT_EQ(updated("ADD n :two, c :two", "n"), R"({"N":"12"})");
-  EXPECT_EQ(updated("ADD set :set", "set"), R"({"SS":["a","b","c"]})");
-  EXPECT_EQ(updated("DELETE set :set", "set"), R"({"SS":["b"]})");
+  EXPECT_EQ(updated("ADD tags :set", "tags"), R"({"SS":["a","b","c"]})");
+  EXPECT_EQ(updated("DELETE tags :set", "tags"), R"({"SS":["b"]})");
   // Values on the right are those before the update.
   EXPECT_EQ(updated("SET n = :two, c = n", "c"), R"({"N":"10"})");
 }
 
 TEST(Expression, AnUpdateThatMakesNoSenseIsRefused) {
   for (const std::string_view text :
-       {"SET n = none", "SET n = s + :two", "SET none.x = :two", "SET s.x = :two", "ADD s :two",
-        "ADD n :set", "DELETE n :set", "SET list = list_append(list, :two)"}) {
+       {"SET n = lost", "SET n = s + :two", "SET lost.x = :two", "SET s.x = :two", "ADD s :two",
+        "ADD n :set", "DELETE n :set", "SET ones = list_append(ones, :two)"}) {
     EXPECT_EQ(updated(text, "n"), "error") << text;
   }
 }
 
 TEST(Expression, AProjectionHasOnlyWhatItNames) {
-  const auto paths = parse_projection("n, map.in, list[1], none, #o", placeholders()).value();
+  const auto paths = parse_projection("n, deep.most, ones[1], lost, #o", placeholders()).value();
   EXPECT_EQ(project(kItem, paths),
-            json::parse(R"({"n": {"N": "10"}, "map": {"M": {"in": {"N": "3"}}},
-                            "list": {"L": [{"N": "2"}]}, "odd name": {"S": "o"}})"));
+            json::parse(R"({"n": {"N": "10"}, "deep": {"M": {"most": {"N": "3"}}},
+                            "ones": {"L": [{"N": "2"}]}, "odd name": {"S": "o"}})"));
+}
+
+TEST(Expression, WordsThatDynamoKeepsNeedAName) {
+  for (const std::string_view text :
+       {"status = :ten", "a.Name = :ten", "SIZE = :ten", "attribute_exists(ttl)", "n = zone"}) {
+    const Result<Condition> refused = parse_condition(text, placeholders());
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.error().what.find("reserved keyword"), std::string::npos) << text;
+  }
+  EXPECT_FALSE(parse_update("SET count = :ten", placeholders()).ok());
+  EXPECT_FALSE(parse_projection("n, date", placeholders()).ok());
+  EXPECT_TRUE(is_reserved("abort"));
+  EXPECT_TRUE(is_reserved("ZONE"));
+  for (const std::string_view free : {"", " ", "statuses", "n", "zon", "AB", "size of"}) {
+    EXPECT_FALSE(is_reserved(free)) << free;
+  }
+}
+
+TEST(Expression, PlaceholdersThatStandForNothingAreRefused) {
+  const Placeholders given =
+      read_placeholders(json::parse(R"({"ExpressionAttributeNames": {"#a": "x", "#b": "y"},
+                                        "ExpressionAttributeValues": {":v": {"N": "1"}}})"))
+          .value();
+  EXPECT_FALSE(check_all_used(given).ok());
+  ASSERT_TRUE(parse_projection("#a", given).ok());
+  ASSERT_TRUE(parse_condition("n = :v", given).ok());
+  const Result<void> left = check_all_used(given);
+  ASSERT_FALSE(left.ok());
+  EXPECT_NE(left.error().what.find("{#b}"), std::string::npos) << left.error().what;
+  ASSERT_TRUE(parse_update("REMOVE #b", given).ok());
+  EXPECT_TRUE(check_all_used(given).ok());
+}
+
+TEST(Expression, AFilterIsNotAboutTheKey) {
+  const std::set<std::string> key = {"n", "s"};
+  for (const std::string_view text : {"n = :ten", "yes = :true OR (NOT begins_with(s, :he))",
+                                      "size(s) > :two", ":two < n", "deep.most = n"}) {
+    EXPECT_FALSE(check_not_about(parse_condition(text, placeholders()).value(), key).ok()) << text;
+  }
+  EXPECT_TRUE(check_not_about(parse_condition("deep.n = :ten", placeholders()).value(), key).ok());
 }
 
 TEST(Expression, ValuesHaveANormalForm) {

@@ -1,38 +1,20 @@
 #include "aws/json.h"
 
 #include "base/digest.h"
+#include "base/json.h"
 
 namespace dunlin::aws {
 namespace {
 
-constexpr int kDepthMax = 80;  // Of a DynamoDB item: 32 levels, each two deep, and the request.
-
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kDepthMax) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
+constexpr int kDepthMax = 80;             // Of a DynamoDB item: 32 levels, each two deep.
+constexpr size_t kValuesMax = 4'000'000;  // Of the largest reply of a service.
 
 }  // namespace
 
 std::optional<json> parse_object(std::string_view text) {
-  if (too_deep(text)) return std::nullopt;
-  json value = json::parse(text, nullptr, false);
-  if (!value.is_object()) return std::nullopt;
-  return value;
+  Result<json> value = parse_json(text, {.values_max = kValuesMax, .depth_max = kDepthMax});
+  if (!value.ok() || !value.value().is_object()) return std::nullopt;
+  return std::move(value).value();
 }
 
 std::string dump(const json& value) {

@@ -15,42 +15,6 @@ namespace {
 
 constexpr int kTriesMax = 200;
 
-// Parts of S3 that are asked for by a parameter and that this hub does not have.
-constexpr std::array<std::string_view, 29> kUnsupported = {"acl",
-                                                           "accelerate",
-                                                           "analytics",
-                                                           "attributes",
-                                                           "cors",
-                                                           "encryption",
-                                                           "intelligent-tiering",
-                                                           "inventory",
-                                                           "legal-hold",
-                                                           "lifecycle",
-                                                           "logging",
-                                                           "metrics",
-                                                           "notification",
-                                                           "object-lock",
-                                                           "ownershipControls",
-                                                           "partNumber",
-                                                           "policy",
-                                                           "policyStatus",
-                                                           "publicAccessBlock",
-                                                           "replication",
-                                                           "requestPayment",
-                                                           "restore",
-                                                           "retention",
-                                                           "select",
-                                                           "tagging",
-                                                           "torrent",
-                                                           "versionId",
-                                                           "versioning",
-                                                           "versions"};
-
-// Promises that this hub would not keep; all headers that begin so.
-constexpr std::array<std::string_view, 4> kUnsupportedHeaders = {
-    "x-amz-server-side-encryption", "x-amz-object-lock", "x-amz-tagging",
-    "x-amz-website-redirect-location"};
-
 // Objects are given back with these headers as they were put.
 constexpr std::array<std::string_view, 6> kObjectHeaders = {
     "cache-control",    "content-disposition", "content-encoding",
@@ -65,14 +29,14 @@ std::optional<S3Target> target_of(const HttpHead& head) {
   return S3Target{std::move(*bucket), std::move(*key)};
 }
 
-// The precondition of a write on what is there.
-bool may_write(const Call& call, const S3Object& before) {
-  if (const std::string* none = call.head().header("if-none-match")) {
-    if (*none == "*" && before.version != 0) return false;
-  }
-  const std::string* match = call.head().header("if-match");
-  return !match || (before.version != 0 && (*match == "*" || *match == before.etag ||
-                                            *match == fmt::format("\"{}\"", before.etag)));
+// Rows of before there was more than one kind have "crc32".
+std::optional<Checksum> checksum_in(const json& value) {
+  const std::string crc = text_or(value, "crc32", "");
+  if (!crc.empty()) return Checksum{ChecksumKind::crc32, crc, false};
+  const json stored = object_or_empty(value, "checksum");
+  const std::optional<ChecksumKind> kind = checksum_of_word(text_or(stored, "kind", ""));
+  if (!kind) return std::nullopt;
+  return Checksum{*kind, text_or(stored, "text", ""), flag_member(stored, "composite")};
 }
 
 struct RowState {
@@ -142,9 +106,13 @@ void s3_fail(Call& call, const Error& error) {
   }
 }
 
-void not_implemented(Call& call) {
-  s3_fail(call, 501, "NotImplemented",
-          "S3 of this hub does not have this: docs/AWS_DOOR.md lists what it has");
+bool may_write(const Call& call, const S3Object& before) {
+  if (const std::string* none = call.head().header("if-none-match")) {
+    if (*none == "*" && before.version != 0) return false;
+  }
+  const std::string* match = call.head().header("if-match");
+  return !match || (before.version != 0 && (*match == "*" || *match == before.etag ||
+                                            *match == fmt::format("\"{}\"", before.etag)));
 }
 
 std::string bucket_table(std::string_view bucket) { return store_name("s3", bucket); }
@@ -157,7 +125,7 @@ S3Object object_of(const Row& row) {
   object.etag = text_or(value, "etag", "");
   object.changed_ms = number_or(value, "changed_ms", 0);
   object.headers = object_or_empty(value, "headers");
-  object.crc32 = text_or(value, "crc32", "");
+  object.checksum = checksum_in(value);
   for (const json& piece : list_or_empty(value, "blobs")) {
     if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() ||
         !piece[1].is_number_unsigned()) {
@@ -176,7 +144,11 @@ std::string value_of(const S3Object& object) {
                 {"changed_ms", object.changed_ms},
                 {"headers", object.headers},
                 {"blobs", std::move(blobs)}};
-  if (!object.crc32.empty()) value["crc32"] = object.crc32;
+  if (object.checksum) {
+    value["checksum"] = {{"kind", checksum_word(object.checksum->kind)},
+                         {"text", object.checksum->text},
+                         {"composite", object.checksum->composite}};
+  }
   return dump(value);
 }
 
@@ -200,7 +172,28 @@ json kept_headers(const HttpHead& head) {
     }
     kept[name] = text;
   }
+  for (const auto& [name, value] : head.query) {
+    const std::string lower = lower_case(name);
+    if (lower.starts_with("x-amz-meta-") && !kept.contains(lower)) kept[lower] = value;
+  }
   return kept;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+const std::string* header_or_parameter(const Call& call, std::string_view name) {
+  const std::string* header = call.head().header(name);
+  if (header != nullptr) return header;
+  for (const auto& [given, value] : call.head().query) {
+    if (lower_case(given) == name) return &value;
+  }
+  return nullptr;
 }
 
 const std::string* parameter(const Call& call, std::string_view name) {
@@ -256,28 +249,13 @@ bool s3_keeps_body(const HttpHead& head) {
 void serve_s3(Call& call, std::string_view body) {
   const std::optional<S3Target> target = target_of(call.head());
   if (!target) return s3_fail(call, 400, "InvalidURI", "the path has a % that encodes nothing");
-  for (const std::string_view name : kUnsupported) {
-    const bool part = name == "partNumber" && call.head().method == "PUT";
-    if (parameter(call, name) && !part) return not_implemented(call);
-  }
-  for (const auto& header : call.head().headers) {
-    const bool asks = std::ranges::any_of(kUnsupportedHeaders, [&](std::string_view begin) {
-      return header.first.starts_with(begin);
-    });
-    if (asks) return not_implemented(call);
-  }
-  if (target->bucket.empty()) return serve_s3_service(call);
-  if (target->key.empty()) return serve_s3_bucket(call, *target, body);
   if (sortable_bytes(target->key).size() > kKeyMax) {
     return s3_fail(call, 400, "KeyTooLongError",
                    fmt::format("the key takes more than {} bytes in this hub (a character that is "
                                "not plain ASCII takes three)",
                                kKeyMax));
   }
-  if (parameter(call, "uploads") || parameter(call, "uploadId")) {
-    return serve_s3_multipart(call, *target, body);
-  }
-  serve_s3_object(call, *target, body);
+  if (const Operation operation = route(call, *target)) operation(call, *target, body);
 }
 
 }  // namespace dunlin::aws

@@ -1,155 +1,191 @@
-// The body of an upload on its way into a blob: decoded, hashed, and cut into parts.
-#include <charconv>
+// The body of an upload on its way into a blob, and whether it is what the request says about it.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "aws/auth.h"
 #include "aws/aws_chunked.h"
-#include "aws/s3.h"
-#include "base/digest.h"
+#include "aws/s3_intake.h"
 #include "base/text.h"
 
 namespace dunlin::aws {
 namespace {
 
-constexpr uint64_t kSizeMax = uint64_t{5} << 30U;  // Of one upload, as in S3.
 constexpr std::string_view kStreaming = "STREAMING-";
+constexpr std::string_view kAlgorithm = "x-amz-sdk-checksum-algorithm";
 
-class BodyIntake final : public Intake {
+// A presigned URL of AWS's SDK says this of a body that it did not know: the sum of no bytes.
+bool says_nothing(const Call& call, ChecksumKind kind) {
+  const std::string name = checksum_header(kind);
+  const std::string* said = parameter(call, name);
+  return said != nullptr && call.head().header(name) == nullptr &&
+         *said == ChecksumSum(kind).finish().text;
+}
+
+bool is_announced(const Call& call, ChecksumKind kind) {
+  const std::string name = checksum_header(kind);
+  if (header_or_parameter(call, name) != nullptr) return true;
+  const std::string names = call.head().header_or("x-amz-trailer", "");
+  for (std::string_view rest = names; !rest.empty();) {
+    std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (lower_case(one) == name) return true;
+  }
+  return false;
+}
+
+class BodyIntake final : public BlobIntake {
  public:
-  BodyIntake(Call& call, std::function<void(Intake&)> then)
-      : call_(call), then_(std::move(then)), upload_(call.fresh_number()) {
-    const bool presigned = call.claim().expires_s > 0;
-    said_hash_ = call.head().header_or("x-amz-content-sha256",
-                                       presigned ? kUnsignedPayload : hex(sha256("")));
+  BodyIntake(Call& call, const std::vector<ChecksumKind>& kinds, std::optional<ChecksumKind> asked,
+             std::function<void(Intake&)> then)
+      : BlobIntake(call, kinds, std::move(then)), asked_(asked) {
+    said_hash_ = call.head().header_or(
+        "x-amz-content-sha256", call.claim().expires_s > 0 ? kUnsignedPayload : hex(sha256("")));
     if (said_hash_.starts_with(kStreaming)) decoder_.emplace(signer());
   }
-  ~BodyIntake() override {
-    if (named_ && !kept_) call_.forget({piece_.blob});
+
+ protected:
+  void read_more() override {
+    call().read([this](std::string&& bytes, bool end) { decode(std::move(bytes), end); });
   }
-  BodyIntake(const BodyIntake&) = delete;
-  BodyIntake& operator=(const BodyIntake&) = delete;
-
-  const Piece& piece() const override { return piece_; }
-  const std::string& md5() const override { return md5_bytes_; }
-  const std::string& crc32() const override { return crc_text_; }
-  void keep() override { kept_ = true; }
-
-  void pump() {
-    if (pending_.size() >= kBlobPart || (ended_ && !pending_.empty())) return send_part();
-    if (ended_) return finish();
-    call_.read([this](std::string&& bytes, bool end) { take(std::move(bytes), end); });
+  bool is_as_said() override {
+    const std::string* length = call().head().header("x-amz-decoded-content-length");
+    if ((decoder_ && !decoder_->done()) || (length && *length != std::to_string(piece().size))) {
+      s3_fail(call(), 400, "IncompleteBody", "the body is shorter or longer than the request says");
+      return false;
+    }
+    if (said_hash_.size() == 64 && said_hash_ != hex(sha256_.finish())) {
+      s3_fail(call(), 400, "XAmzContentSHA256Mismatch",
+              "the header x-amz-content-sha256 does not match the body");
+      return false;
+    }
+    const std::string* digest = call().head().header("content-md5");
+    if (digest && *digest != to_base64(md5())) {
+      s3_fail(call(), 400, "BadDigest", "the Content-MD5 does not match the body");
+      return false;
+    }
+    return has_no_other_trailer() && (!asked_ || has_checksum(*asked_));
   }
 
  private:
-  std::optional<ChunkSigner> signer() const {
+  std::optional<ChunkSigner> signer() {
     if (said_hash_.find("UNSIGNED") != std::string::npos) return std::nullopt;
-    const Claim& claim = call_.claim();
-    return ChunkSigner{signing_key(call_.secret(), claim.scope), claim.time, claim.scope.text(),
+    const Claim& claim = call().claim();
+    return ChunkSigner{signing_key(call().secret(), claim.scope), claim.time, claim.scope.text(),
                        claim.signature};
   }
 
-  void take(std::string&& bytes, bool end) {
-    ended_ = end;
+  void decode(std::string&& bytes, bool end) {
+    if (end) ended();
     std::string decoded;
     if (decoder_) {
       if (const Result<void> fed = decoder_->feed(bytes, decoded); !fed.ok()) {
         const bool denied = fed.error().code == Code::denied;
-        return s3_fail(call_, denied ? 403 : 400,
+        return s3_fail(call(), denied ? 403 : 400,
                        denied ? "SignatureDoesNotMatch" : "IncompleteBody", fed.error().what);
       }
     } else {
       decoded = std::move(bytes);
     }
-    md5_.update(decoded);
     if (said_hash_.size() == 64) sha256_.update(decoded);
-    crc_ = dunlin::crc32(crc_, decoded);
-    piece_.size += decoded.size();
-    if (piece_.size > kSizeMax) {
-      return s3_fail(call_, 400, "EntityTooLarge",
+    take(decoded);
+    if (piece().size > kUploadMax) {
+      return s3_fail(call(), 400, "EntityTooLarge",
                      "an upload has at most 5 GiB: use a multipart upload for more");
     }
-    pending_ += decoded;
     pump();
   }
 
-  void send_part() {
-    BlobPart part{upload_, offset_, pending_.substr(0, kBlobPart)};
-    pending_.erase(0, part.bytes.size());
-    offset_ += part.bytes.size();
-    call_.ask(std::move(part), [this](Answer&& answer) {
-      if (s3_expect<Done>(call_, answer)) pump();
-    });
-  }
-
-  // What the request says about its body, in a header or behind it.
-  const std::string* said(std::string_view name) const {
-    if (decoder_) {
-      if (const std::string* trailer = find_header(decoder_->trailers(), name)) return trailer;
-    }
-    return call_.head().header(name);
-  }
-
-  bool is_as_said() {
-    md5_bytes_ = md5_.finish();
-    crc_text_ = crc32_base64(crc_);
-    const std::string* length = call_.head().header("x-amz-decoded-content-length");
-    if ((decoder_ && !decoder_->done()) || (length && *length != std::to_string(piece_.size))) {
-      s3_fail(call_, 400, "IncompleteBody", "the body is shorter or longer than the request says");
-      return false;
-    }
-    if (said_hash_.size() == 64 && said_hash_ != hex(sha256_.finish())) {
-      s3_fail(call_, 400, "XAmzContentSHA256Mismatch",
-              "the header x-amz-content-sha256 does not match the body");
-      return false;
-    }
-    const std::string* digest = call_.head().header("content-md5");
-    const std::string* crc = said("x-amz-checksum-crc32");
-    if ((digest && *digest != to_base64(md5_bytes_)) || (crc && *crc != crc_text_)) {
-      s3_fail(call_, 400, "BadDigest", "the Content-MD5 or checksum does not match the body");
+  bool has_no_other_trailer() {
+    if (!decoder_) return true;
+    for (const auto& [name, value] : decoder_->trailers()) {
+      if (!name.starts_with("x-amz-checksum-")) continue;
+      if (asked_ && name == checksum_header(*asked_)) continue;
+      s3_fail(call(), 400, "MalformedTrailerError",
+              fmt::format("the header x-amz-trailer does not announce {}", escape(name)));
       return false;
     }
     return true;
   }
 
-  void finish() {
-    if (!is_as_said()) return;
-    piece_.blob = call_.fresh_blob();
-    named_ = true;
-    // In one turn, so in one commit, in this order.
-    call_.ask(Commit{0, {loosen(piece_.blob)}}, [this](Answer&& answer) {
-      if (const auto* error = std::get_if<Error>(&answer)) failed_ = *error;
-    });
-    call_.ask(BlobEnd{upload_, piece_.blob, piece_.size}, [this](Answer&& answer) {
-      if (failed_) return s3_fail(call_, *failed_);
-      if (!s3_expect<Done>(call_, answer)) return;
-      const std::function<void(Intake&)> then = std::move(then_);
-      then(*this);
-    });
+  // In a header, or behind the body.
+  bool has_checksum(ChecksumKind kind) {
+    const std::string name = checksum_header(kind);
+    const std::string* said = header_or_parameter(call(), name);
+    if (decoder_) {
+      if (const std::string* trailer = find_header(decoder_->trailers(), name)) said = trailer;
+    }
+    if (said == nullptr) {
+      s3_fail(call(), 400, "MalformedTrailerError",
+              fmt::format("the trailer {} that x-amz-trailer announces is missing", name));
+      return false;
+    }
+    if (*said == checksum(kind)->text) return true;
+    s3_fail(call(), 400, "BadDigest",
+            fmt::format("the {} {} does not match the body, whose is {}", checksum_word(kind),
+                        said->substr(0, 64), checksum(kind)->text));
+    return false;
   }
 
-  Call& call_;
-  std::function<void(Intake&)> then_;
-  const uint64_t upload_;
+  const std::optional<ChecksumKind> asked_;
   std::string said_hash_;
   std::optional<ChunkDecoder> decoder_;
-  std::string pending_;
-  uint64_t offset_ = 0;
-  bool ended_ = false;
-  Digest md5_{Digest::Kind::md5};
   Digest sha256_{Digest::Kind::sha256};
-  uint32_t crc_ = 0;
-  Piece piece_;
-  std::string md5_bytes_;
-  std::string crc_text_;
-  std::optional<Error> failed_;
-  bool named_ = false;
-  bool kept_ = false;
 };
 
 }  // namespace
 
-void take_body(Call& call, std::function<void(Intake&)> then) {
-  call.keep(std::make_unique<BodyIntake>(call, std::move(then))).pump();
+bool read_asked_checksum(Call& call, std::optional<ChecksumKind>& asked) {
+  const auto wrong = [&](std::string_view why) {
+    s3_fail(call, 400, "InvalidRequest", why);
+    return false;
+  };
+  std::optional<ChecksumKind> announced;
+  for (const ChecksumKind kind : kChecksums) {
+    if (!is_announced(call, kind)) continue;
+    if (announced) return wrong("there is more than one x-amz-checksum- header: send one");
+    announced = kind;
+    const std::string* said = header_or_parameter(call, checksum_header(kind));
+    if (said != nullptr && !is_checksum(kind, *said)) {
+      return wrong(fmt::format("the value of {} is no {} in base64", checksum_header(kind),
+                               checksum_word(kind)));
+    }
+  }
+  if (const std::string* word = header_or_parameter(call, kAlgorithm)) {
+    const std::optional<ChecksumKind> kind = checksum_of_word(*word);
+    if (!kind) {
+      return wrong(fmt::format("the value of {} is none of CRC32, CRC32C, CRC64NVME, SHA1, SHA256",
+                               kAlgorithm));
+    }
+    if (kind != announced) {
+      return wrong(fmt::format("{} says {}, and there is no {} in a header or trailer", kAlgorithm,
+                               checksum_word(*kind), checksum_header(*kind)));
+    }
+  }
+  if (announced && says_nothing(call, *announced)) announced.reset();
+  asked = announced;
+  return true;
+}
+
+bool is_body_as_said(Call& call, std::string_view body) {
+  std::optional<ChecksumKind> asked;
+  if (!read_asked_checksum(call, asked)) return false;
+  const std::string* digest = call.head().header("content-md5");
+  bool good = !digest || *digest == to_base64(md5(body));
+  if (good && asked) {
+    ChecksumSum sum(*asked);
+    sum.update(body);
+    const std::string* said = header_or_parameter(call, checksum_header(*asked));
+    good = said != nullptr && *said == sum.finish().text;
+  }
+  if (!good) s3_fail(call, 400, "BadDigest", "the Content-MD5 or checksum does not match the body");
+  return good;
+}
+
+void take_body(Call& call, std::vector<ChecksumKind> kinds, std::optional<ChecksumKind> asked,
+               std::function<void(Intake&)> then) {
+  if (asked && std::ranges::find(kinds, *asked) == kinds.end()) kinds.push_back(*asked);
+  call.keep(std::make_unique<BodyIntake>(call, kinds, asked, std::move(then))).pump();
 }
 
 }  // namespace dunlin::aws

@@ -1,9 +1,12 @@
 // S3's operations on buckets, but for listing their objects (s3_list.cc).
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 #include "aws/keys.h"
 #include "aws/s3.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 namespace dunlin::aws {
 namespace {
@@ -20,7 +23,49 @@ void reply_empty(Call& call, int status, Headers headers = {}) {
   call.reply({.status = status, .headers = std::move(headers), .body = "", .length = {}});
 }
 
-void create(Call& call, const std::string& bucket) {
+struct BucketsState final : CallState {
+  std::string prefix;
+  size_t max = kListMax;
+  std::string after;
+  std::vector<Row> rows;
+  bool more = false;
+};
+
+void reply_buckets(Call& call, const BucketsState& state) {
+  Xml xml;
+  xml.open("ListAllMyBucketsResult").open("Owner").leaf("ID", "dunlin").close("Owner");
+  xml.open("Buckets");
+  for (const Row& row : state.rows) {
+    const json value = parse_object(row.value).value_or(json::object());
+    xml.open("Bucket").leaf("Name", row.key);
+    xml.leaf("CreationDate", iso_time(number_or(value, "created_ms", 0))).close("Bucket");
+  }
+  xml.close("Buckets");
+  if (!state.prefix.empty()) xml.leaf("Prefix", state.prefix);
+  if (state.more) xml.leaf("ContinuationToken", to_base64(state.rows.back().key));
+  call.reply(xml_reply(200, xml.close("ListAllMyBucketsResult")));
+}
+
+void list_some(Call& call, BucketsState& state) {
+  call.ask(Scan{std::string(kS3Table), state.prefix, state.after, 1000},
+           [&call, &state](Answer&& answer) {
+             auto* rows = s3_expect<Rows>(call, answer);
+             if (!rows) return;
+             if (rows->rows.empty()) return reply_buckets(call, state);
+             for (Row& row : rows->rows) {
+               state.more = state.rows.size() == state.max;
+               if (state.more) return reply_buckets(call, state);
+               state.after = row.key;
+               state.rows.push_back(std::move(row));
+             }
+             list_some(call, state);
+           });
+}
+
+}  // namespace
+
+void create_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
+  const std::string& bucket = target.bucket;
   if (!is_bucket_name(bucket)) {
     return s3_fail(call, 400, "InvalidBucketName", "a bucket name has 3 to 63 of a-z 0-9 - and .");
   }
@@ -37,7 +82,8 @@ void create(Call& call, const std::string& bucket) {
            });
 }
 
-void remove(Call& call, const std::string& bucket) {
+void remove_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
+  const std::string& bucket = target.bucket;
   with_bucket(call, bucket, [&call, bucket] {
     call.ask(Scan{bucket_table(bucket), "", "", 1}, [&call, bucket](Answer&& answer) {
       const auto* rows = s3_expect<Rows>(call, answer);
@@ -54,62 +100,31 @@ void remove(Call& call, const std::string& bucket) {
   });
 }
 
-struct BucketsState final : CallState {
-  std::vector<Row> rows;
-};
-
-void reply_buckets(Call& call, const BucketsState& state) {
-  Xml xml;
-  xml.open("ListAllMyBucketsResult").open("Owner").leaf("ID", "dunlin").close("Owner");
-  xml.open("Buckets");
-  for (const Row& row : state.rows) {
-    const json value = parse_object(row.value).value_or(json::object());
-    xml.open("Bucket").leaf("Name", row.key);
-    xml.leaf("CreationDate", iso_time(number_or(value, "created_ms", 0))).close("Bucket");
-  }
-  xml.close("Buckets").close("ListAllMyBucketsResult");
-  call.reply(xml_reply(200, xml));
-}
-
-void list_some(Call& call, BucketsState& state) {
-  const std::string after = state.rows.empty() ? "" : state.rows.back().key;
-  call.ask(Scan{std::string(kS3Table), "", after, 1000}, [&call, &state](Answer&& answer) {
-    auto* rows = s3_expect<Rows>(call, answer);
-    if (!rows) return;
-    if (rows->rows.empty() || state.rows.size() >= kListMax) return reply_buckets(call, state);
-    for (Row& row : rows->rows) state.rows.push_back(std::move(row));
-    list_some(call, state);
+void head_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
+  with_bucket(call, target.bucket, [&call] {
+    reply_empty(call, 200, {{"x-amz-bucket-region", call.claim().scope.region}});
   });
 }
 
-void location(Call& call) {
-  Xml xml;
-  xml.open("LocationConstraint").close("LocationConstraint");
-  call.reply(xml_reply(200, xml));
-}
-
-}  // namespace
-
-void serve_s3_service(Call& call) {
-  if (call.head().method != "GET") return not_implemented(call);
-  list_some(call, call.keep(std::make_unique<BucketsState>()));
-}
-
-void serve_s3_bucket(Call& call, const S3Target& target, std::string_view body) {
-  const std::string& method = call.head().method;
-  if (method == "POST" && parameter(call, "delete")) return delete_objects(call, target, body);
-  if (parameter(call, "uploads")) return serve_s3_multipart(call, target, body);
-  if (method == "PUT") return create(call, target.bucket);
-  if (method == "DELETE") return remove(call, target.bucket);
-  if (method == "HEAD") {
-    return with_bucket(call, target.bucket, [&call] {
-      reply_empty(call, 200, {{"x-amz-bucket-region", call.claim().scope.region}});
-    });
+void list_buckets(Call& call, const S3Target& /*target*/, std::string_view /*body*/) {
+  BucketsState& state = call.keep(std::make_unique<BucketsState>());
+  if (const std::string* prefix = parameter(call, "prefix")) state.prefix = *prefix;
+  if (const std::string* max = parameter(call, "max-buckets")) {
+    const auto parsed = std::from_chars(max->data(), max->data() + max->size(), state.max);
+    if (parsed.ec != std::errc() || parsed.ptr != max->data() + max->size() || state.max < 1 ||
+        state.max > kListMax) {
+      return s3_fail(call, 400, "InvalidArgument", "max-buckets is 1 to 10000");
+    }
   }
-  if (method != "GET") return not_implemented(call);
-  with_bucket(call, target.bucket, [&call, target] {
-    parameter(call, "location") ? location(call) : serve_s3_list(call, target);
-  });
+  if (const std::string* token = parameter(call, "continuation-token")) {
+    const std::optional<std::string> after = from_base64(*token);
+    if (!after || after->size() > kKeyMax) {
+      return s3_fail(call, 400, "InvalidArgument", "the continuation token is not ours");
+    }
+    state.after = *after;
+  }
+  if (state.prefix.size() > kKeyMax) return reply_buckets(call, state);
+  list_some(call, state);
 }
 
 }  // namespace dunlin::aws

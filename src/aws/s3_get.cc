@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <fmt/format.h>
 
 #include "aws/s3.h"
@@ -48,15 +49,12 @@ bool names_etag(const std::string& header, const std::string& etag) {
   return header == "*" || header.find(etag) != std::string::npos;
 }
 
-// The status that a condition of the request makes of it; 200 if they all hold.
-int status_by_conditions(const Call& call, const S3Object& object) {
-  const std::string* match = call.head().header("if-match");
-  const std::string* none = call.head().header("if-none-match");
-  const std::string* since = call.head().header("if-modified-since");
-  if (match && !names_etag(*match, object.etag)) return 412;
-  if (none) return names_etag(*none, object.etag) ? 304 : 200;
-  if (since && *since == http_time(object.changed_ms)) return 304;
-  return 200;
+// Of "Mon, 12 Oct 2009 17:50:30 GMT", in seconds; nothing if it is no such time.
+std::optional<int64_t> seconds_of(const std::string& text) {
+  std::tm time{};
+  const char* end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return timegm(&time);
 }
 
 Headers reply_headers(const Call& call, const S3Object& object) {
@@ -121,7 +119,8 @@ void send(Call& call, const S3Object& object) {
                   .body = "",
                   .length = object.size};
   if (reply.status == 412) {
-    return s3_fail(call, 412, "PreconditionFailed", "the object has another etag");
+    return s3_fail(call, 412, "PreconditionFailed",
+                   "the object is not as a condition of the request wants it");
   }
   if (reply.status == 304) return call.reply(std::move(reply));
   Range range{0, object.size};
@@ -141,10 +140,9 @@ void send(Call& call, const S3Object& object) {
           fmt::format("bytes {}-{}/{}", range.first, range.first + range.size - 1, object.size));
     }
   }
-  if (reply.status == 200 && !object.crc32.empty() &&
-      call.head().header_or("x-amz-checksum-mode", "") == "ENABLED") {
-    reply.headers.emplace_back("x-amz-checksum-crc32", object.crc32);
-    reply.headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
+  const std::string* mode = header_or_parameter(call, "x-amz-checksum-mode");
+  if (reply.status == 200 && object.checksum && mode && *mode == "ENABLED") {
+    add_checksum(reply.headers, *object.checksum);
   }
   if (call.head().method == "HEAD") return call.reply(std::move(reply));
   GetState& state = call.keep(std::make_unique<GetState>(call, object.pieces));
@@ -156,7 +154,35 @@ void send(Call& call, const S3Object& object) {
 
 }  // namespace
 
-void serve_s3_get(Call& call, const S3Target& target) {
+int status_by_conditions(const Call& call, const S3Object& object, std::string_view begin) {
+  const auto said = [&](std::string_view name) {
+    return call.head().header(fmt::format("{}{}", begin, name));
+  };
+  const int64_t changed_s = object.changed_ms / 1000;
+  const std::string* match = said("if-match");
+  const std::string* none = said("if-none-match");
+  if (match && !names_etag(*match, object.etag)) return 412;
+  if (const std::string* until = said("if-unmodified-since"); until && !match) {
+    if (changed_s > seconds_of(*until).value_or(changed_s)) return 412;
+  }
+  if (none) return names_etag(*none, object.etag) ? 304 : 200;
+  if (const std::string* since = said("if-modified-since")) {
+    if (changed_s <= seconds_of(*since).value_or(changed_s - 1)) return 304;
+  }
+  return 200;
+}
+
+void add_checksum(Headers& headers, const Checksum& checksum) {
+  headers.emplace_back(checksum_header(checksum.kind), checksum.text);
+  headers.emplace_back("x-amz-checksum-type", checksum.composite ? "COMPOSITE" : "FULL_OBJECT");
+}
+
+void add_checksum(Xml& xml, const Checksum& checksum) {
+  xml.leaf(checksum_element(checksum.kind), checksum.text);
+  xml.leaf("ChecksumType", checksum.composite ? "COMPOSITE" : "FULL_OBJECT");
+}
+
+void get_object(Call& call, const S3Target& target, std::string_view /*body*/) {
   with_bucket(call, target.bucket, [&call, target] {
     with_object(call, target, [&call, target](const S3Object& object) {
       if (object.version == 0) {

@@ -26,6 +26,7 @@ struct Listing final : CallState {
   size_t max = 1000;
   bool second = false;  // Version 2.
   bool encoded = false;
+  bool owner = false;  // Is told of each object.
 
   std::string after;  // A key of the store.
   std::vector<Entry> entries;
@@ -58,7 +59,13 @@ void reply_listing(Call& call, const Listing& listing) {
     xml.open("Contents").leaf("Key", shown(listing, entry.name));
     xml.leaf("LastModified", iso_time(entry.object->changed_ms));
     xml.leaf("ETag", fmt::format("\"{}\"", entry.object->etag));
-    xml.leaf("Size", entry.object->size).leaf("StorageClass", "STANDARD").close("Contents");
+    if (const auto& checksum = entry.object->checksum) {
+      xml.leaf("ChecksumAlgorithm", checksum_word(checksum->kind));
+      xml.leaf("ChecksumType", checksum->composite ? "COMPOSITE" : "FULL_OBJECT");
+    }
+    xml.leaf("Size", entry.object->size).leaf("StorageClass", "STANDARD");
+    if (listing.owner) xml.open("Owner").leaf("ID", "dunlin").close("Owner");
+    xml.close("Contents");
   }
   for (const Entry& entry : listing.entries) {
     if (entry.object) continue;
@@ -119,7 +126,7 @@ void list_on(Call& call, Listing& listing) {
 
 }  // namespace
 
-void serve_s3_list(Call& call, const S3Target& target) {
+void list_objects(Call& call, const S3Target& target, std::string_view /*body*/) {
   const auto text = [&call](std::string_view name) {
     const std::string* value = parameter(call, name);
     return value ? *value : std::string();
@@ -149,10 +156,13 @@ void serve_s3_list(Call& call, const S3Target& target) {
     if (!token) return s3_fail(call, 400, "InvalidArgument", "the continuation token is not ours");
     listing.after = *token;
   }
-  if (sortable_bytes(listing.prefix).size() > kKeyMax || listing.after.size() > kKeyMax) {
-    return reply_listing(call, listing);
-  }
-  list_on(call, listing);
+  listing.owner = !listing.second || text("fetch-owner") == "true";
+  with_bucket(call, target.bucket, [&call, &listing] {
+    if (sortable_bytes(listing.prefix).size() > kKeyMax || listing.after.size() > kKeyMax) {
+      return reply_listing(call, listing);
+    }
+    list_on(call, listing);
+  });
 }
 
 }  // namespace dunlin::aws

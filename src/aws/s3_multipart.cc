@@ -6,7 +6,8 @@
 #include <map>
 
 #include "aws/keys.h"
-#include "aws/s3.h"
+#include "aws/s3_intake.h"
+#include "aws/s3_sums.h"
 #include "base/digest.h"
 #include "base/text.h"
 
@@ -38,6 +39,7 @@ struct Upload {
   std::string id;
   std::string key;  // Of its row.
   json headers = json::value_t::null;
+  SumForm sum;
   uint64_t version = 0;
 };
 
@@ -55,19 +57,11 @@ void with_upload(Call& call, const S3Target& target, std::function<void(const Up
              const Row& row = rows->rows.at(0);
              const json value = parse_object(row.value).value_or(json::object());
              if (row.version == 0 || text_or(value, "key", "") != target.key) return missing();
-             then({id, key, object_or_empty(value, "headers"), row.version});
+             then({id, key, object_or_empty(value, "headers"), sum_form_in(value), row.version});
            });
 }
 
 // --- The parts of an upload ---
-
-struct StoredPart {
-  uint64_t number = 0;
-  std::string etag;
-  int64_t changed_ms = 0;
-  Piece piece;
-  std::string row;
-};
 
 StoredPart part_of(const Row& row) {
   const json value = parse_object(row.value).value_or(json::object());
@@ -76,6 +70,7 @@ StoredPart part_of(const Row& row) {
   part.number = part_number(row.key.substr(row.key.rfind(kPartEnd) + 1)).value_or(0);
   part.etag = text_or(value, "etag", "");
   part.changed_ms = number_or(value, "changed_ms", 0);
+  part.checksum = text_or(value, "checksum", "");
   part.piece = {text_or(value, "blob", ""),
                 static_cast<uint64_t>(std::max<int64_t>(0, number_or(value, "size", 0)))};
   return part;
@@ -121,24 +116,6 @@ std::vector<Write> erasures(const PartsState& state) {
 
 // --- Operations ---
 
-void create(Call& call, const S3Target& target) {
-  with_bucket(call, target.bucket, [&call, target] {
-    const std::string id = hex(random_bytes(16));
-    const json value = {{"key", target.key},
-                        {"headers", kept_headers(call.head())},
-                        {"created_ms", call.wall().time_since_epoch().count()}};
-    call.ask(Commit{0, {Put{std::string(kUploadsTable), upload_key(target, id), dump(value), 0}}},
-             [&call, target, id](Answer&& answer) {
-               if (!s3_expect<Committed>(call, answer)) return;
-               Xml xml;
-               xml.open("InitiateMultipartUploadResult").leaf("Bucket", target.bucket);
-               xml.leaf("Key", target.key).leaf("UploadId", id);
-               xml.close("InitiateMultipartUploadResult");
-               call.reply(xml_reply(200, xml));
-             });
-  });
-}
-
 // The row of a part over one of the same number, whose blob goes.
 void put_part_row(Call& call, const std::string& key, const std::string& value,
                   const std::string& blob, const std::function<void()>& then) {
@@ -163,27 +140,50 @@ void put_part_row(Call& call, const std::string& key, const std::string& value,
   });
 }
 
-void upload_part(Call& call, const S3Target& target) {
-  const std::string* text = parameter(call, "partNumber");
-  const std::optional<uint64_t> number = text ? part_number(*text) : std::nullopt;
-  if (!number) return s3_fail(call, 400, "InvalidArgument", "a part number is 1 to 10000");
-  if (call.head().header("x-amz-copy-source")) return not_implemented(call);
-  with_upload(call, target, [&call, number](const Upload& upload) {
-    take_body(call, [&call, key = fmt::format("{}{:05}", upload.key, *number)](Intake& intake) {
-      const std::string etag = hex(intake.md5());
-      const json value = {{"etag", etag},
-                          {"size", intake.piece().size},
-                          {"blob", intake.piece().blob},
-                          {"changed_ms", call.wall().time_since_epoch().count()}};
+std::string part_value(Call& call, const Intake& intake, const SumForm& sum) {
+  return dump({{"etag", hex(intake.md5())},
+               {"size", intake.piece().size},
+               {"blob", intake.piece().blob},
+               {"checksum", intake.checksum(sum.kind)->text},
+               {"changed_ms", call.wall().time_since_epoch().count()}});
+}
+
+void take_part(Call& call, const Upload& upload, const std::string& row) {
+  std::optional<ChecksumKind> asked;
+  if (!read_asked_checksum(call, asked)) return;
+  const SumForm sum = upload.sum;
+  if (sum.said && asked && *asked != sum.kind) {
+    return s3_fail(call, 400, "InvalidRequest",
+                   fmt::format("the upload was created for {}, and this part comes with {}",
+                               checksum_word(sum.kind), checksum_word(*asked)));
+  }
+  take_body(call, {sum.kind}, asked, [&call, row, sum, asked](Intake& intake) {
+    Headers headers = {{"etag", fmt::format("\"{}\"", hex(intake.md5()))}};
+    const Checksum& told = *intake.checksum(sum.said ? sum.kind : asked.value_or(sum.kind));
+    headers.emplace_back(checksum_header(told.kind), told.text);
+    intake.keep();
+    put_part_row(call, row, part_value(call, intake, sum), intake.piece().blob, [&call, headers] {
+      call.reply({.status = 200, .headers = headers, .body = "", .length = {}});
+    });
+  });
+}
+
+void copy_part(Call& call, const Upload& upload, const std::string& row) {
+  with_copy_source(call, [&call, row, sum = upload.sum](const CopySource& source) {
+    if (source.size > kUploadMax) {
+      return s3_fail(call, 400, "EntityTooLarge",
+                     "a part has at most 5 GiB: copy a range with x-amz-copy-source-range");
+    }
+    take_copy(call, source, {sum.kind}, [&call, row, sum](Intake& intake) {
+      Xml xml;
+      xml.open("CopyPartResult");
+      xml.leaf("LastModified", iso_time(call.wall().time_since_epoch().count()));
+      xml.leaf("ETag", fmt::format("\"{}\"", hex(intake.md5())));
+      if (sum.said) xml.leaf(checksum_element(sum.kind), intake.checksum(sum.kind)->text);
+      xml.close("CopyPartResult");
       intake.keep();
-      put_part_row(
-          call, key, dump(value), intake.piece().blob, [&call, etag, crc = intake.crc32()] {
-            call.reply(
-                {.status = 200,
-                 .headers = {{"etag", fmt::format("\"{}\"", etag)}, {"x-amz-checksum-crc32", crc}},
-                 .body = "",
-                 .length = {}});
-          });
+      put_part_row(call, row, part_value(call, intake, sum), intake.piece().blob,
+                   [&call, xml] { call.reply(xml_reply(200, xml)); });
     });
   });
 }
@@ -194,6 +194,7 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
   for (const StoredPart& part : state.parts) known[part.number] = &part;
   S3Object object;
   std::string hashes;
+  std::vector<const StoredPart*> parts;
   uint64_t last = 0;
   uint64_t last_size = kPartSizeMin;
   while (const std::optional<std::string_view> part = next_element(body, "Part")) {
@@ -213,6 +214,8 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
       s3_fail(call, 400, "EntityTooSmall", "a part that is not the last has less than 5 MiB");
       return std::nullopt;
     }
+    if (!has_said_sums(call, state.upload.sum, *found->second, *part)) return std::nullopt;
+    parts.push_back(found->second);
     last = *number;
     last_size = found->second->piece.size;
     object.size += last_size;
@@ -224,10 +227,49 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
     return std::nullopt;
   }
   object.etag = fmt::format("{}-{}", hex(md5(hashes)), object.pieces.size());
+  object.checksum = sum_of(state.upload.sum, parts);
+  if (!is_whole_as_said(call, state.upload.sum, object)) return std::nullopt;
   return object;
 }
 
-void complete(Call& call, const S3Target& target, std::string_view body) {
+}  // namespace
+
+void create_upload(Call& call, const S3Target& target, std::string_view /*body*/) {
+  const std::optional<SumForm> sum = read_sum_form(call);
+  if (!sum) return;
+  with_bucket(call, target.bucket, [&call, target, sum = *sum] {
+    const std::string id = hex(random_bytes(16));
+    json value = {{"key", target.key},
+                  {"headers", kept_headers(call.head())},
+                  {"created_ms", call.wall().time_since_epoch().count()}};
+    if (sum.said) value["checksum"] = checksum_word(sum.kind);
+    if (sum.composite) value["composite"] = true;
+    call.ask(Commit{0, {Put{std::string(kUploadsTable), upload_key(target, id), dump(value), 0}}},
+             [&call, target, id, sum](Answer&& answer) {
+               if (!s3_expect<Committed>(call, answer)) return;
+               Xml xml;
+               xml.open("InitiateMultipartUploadResult").leaf("Bucket", target.bucket);
+               xml.leaf("Key", target.key).leaf("UploadId", id);
+               xml.close("InitiateMultipartUploadResult");
+               HttpReply reply = xml_reply(200, xml);
+               add_sum_form(reply.headers, sum);
+               call.reply(std::move(reply));
+             });
+  });
+}
+
+void upload_part(Call& call, const S3Target& target, std::string_view /*body*/) {
+  const std::string* text = parameter(call, "partNumber");
+  const std::optional<uint64_t> number = text ? part_number(*text) : std::nullopt;
+  if (!number) return s3_fail(call, 400, "InvalidArgument", "a part number is 1 to 10000");
+  with_upload(call, target, [&call, number](const Upload& upload) {
+    const std::string row = fmt::format("{}{:05}", upload.key, *number);
+    const bool copies = call.head().header("x-amz-copy-source") != nullptr;
+    copies ? copy_part(call, upload, row) : take_part(call, upload, row);
+  });
+}
+
+void complete_upload(Call& call, const S3Target& target, std::string_view body) {
   with_parts(call, target, [&call, body = std::string(body)](PartsState& state) {
     std::optional<S3Object> object = assemble(call, state, body);
     if (!object) return;
@@ -243,19 +285,20 @@ void complete(Call& call, const S3Target& target, std::string_view body) {
       writes.emplace_back(loosen(part.piece.blob));
     }
     put_object_row(call, state.target, *object, Ownership::shared, std::move(writes),
-                   [&call, &state, unused, etag = object->etag] {
+                   [&call, &state, unused, etag = object->etag, sum = object->checksum] {
                      call.forget(unused);
                      Xml xml;
                      xml.open("CompleteMultipartUploadResult");
                      xml.leaf("Location", call.head().path).leaf("Bucket", state.target.bucket);
                      xml.leaf("Key", state.target.key).leaf("ETag", fmt::format("\"{}\"", etag));
+                     if (sum) add_checksum(xml, *sum);
                      xml.close("CompleteMultipartUploadResult");
                      call.reply(xml_reply(200, xml));
                    });
   });
 }
 
-void abort(Call& call, const S3Target& target) {
+void abort_upload(Call& call, const S3Target& target, std::string_view /*body*/) {
   with_parts(call, target, [&call](PartsState& state) {
     call.must_end();
     Commit commit{0, erasures(state)};
@@ -272,7 +315,7 @@ void abort(Call& call, const S3Target& target) {
   });
 }
 
-void list_parts(Call& call, const S3Target& target) {
+void list_parts(Call& call, const S3Target& target, std::string_view /*body*/) {
   with_parts(call, target, [&call](PartsState& state) {
     const std::string* marker = parameter(call, "part-number-marker");
     const std::string* max_text = parameter(call, "max-parts");
@@ -294,52 +337,18 @@ void list_parts(Call& call, const S3Target& target) {
       xml.open("Part").leaf("PartNumber", part.number);
       xml.leaf("LastModified", iso_time(part.changed_ms));
       xml.leaf("ETag", fmt::format("\"{}\"", part.etag)).leaf("Size", part.piece.size);
+      const SumForm& sum = state.upload.sum;
+      if (sum.said) xml.leaf(checksum_element(sum.kind), part.checksum);
       xml.close("Part");
+    }
+    if (state.upload.sum.said) {
+      xml.leaf("ChecksumAlgorithm", checksum_word(state.upload.sum.kind));
+      xml.leaf("ChecksumType", form_word(state.upload.sum));
     }
     xml.leaf("NextPartNumberMarker", last).leaf("IsTruncated", more ? "true" : "false");
     xml.close("ListPartsResult");
     call.reply(xml_reply(200, xml));
   });
-}
-
-// Uploads of a bucket, the first ones of which a page has room for.
-void list_uploads(Call& call, const std::string& bucket) {
-  with_bucket(call, bucket, [&call, bucket] {
-    const std::string prefix = uploads_prefix(bucket);
-    call.ask(Scan{std::string(kUploadsTable), prefix, "", kBatchMax},
-             [&call, bucket, prefix](Answer&& answer) {
-               const auto* rows = s3_expect<Rows>(call, answer);
-               if (!rows) return;
-               Xml xml;
-               xml.open("ListMultipartUploadsResult").leaf("Bucket", bucket);
-               for (const Row& row : rows->rows) {
-                 const json value = parse_object(row.value).value_or(json::object());
-                 const std::string id = row.key.substr(prefix.size());
-                 if (!id.ends_with(kPartEnd)) continue;  // A part.
-                 xml.open("Upload").leaf("Key", text_or(value, "key", ""));
-                 xml.leaf("UploadId", id.substr(0, id.size() - 1));
-                 xml.leaf("Initiated", iso_time(number_or(value, "created_ms", 0)));
-                 xml.close("Upload");
-               }
-               xml.leaf("IsTruncated", "false").close("ListMultipartUploadsResult");
-               call.reply(xml_reply(200, xml));
-             });
-  });
-}
-
-}  // namespace
-
-void serve_s3_multipart(Call& call, const S3Target& target, std::string_view body) {
-  const std::string& method = call.head().method;
-  const bool uploads = parameter(call, "uploads") != nullptr;
-  if (uploads && method == "GET") return list_uploads(call, target.bucket);
-  if (uploads && method == "POST" && !target.key.empty()) return create(call, target);
-  if (uploads || target.key.empty()) return not_implemented(call);
-  if (method == "PUT") return upload_part(call, target);
-  if (method == "POST") return complete(call, target, body);
-  if (method == "DELETE") return abort(call, target);
-  if (method == "GET") return list_parts(call, target);
-  not_implemented(call);
 }
 
 }  // namespace dunlin::aws

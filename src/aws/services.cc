@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "aws/xml.h"
+#include "base/json.h"
 
 namespace dunlin::aws {
+namespace {
+
+// A DynamoDB item is 32 levels deep at most, each two of JSON.
+constexpr JsonLimits kLimits{.values_max = 100'000, .depth_max = 80};
+
+}  // namespace
 
 void serve_json(Call& call, Kind service, std::string_view body) {
-  if (!call.head().header("x-amz-target")) {
-    Xml xml;
-    xml.open("ErrorResponse").open("Error").leaf("Type", "Sender").leaf("Code", "InvalidAction");
-    xml.leaf("Message", "this hub speaks SQS's JSON protocol only: use a newer SDK");
-    return call.reply(xml_reply(400, xml.close("Error").close("ErrorResponse")));
-  }
   const std::string target = call.head().header_or("x-amz-target", "");
   const size_t dot = std::min(target.find('.'), target.size());
   const std::string service_name = target.substr(0, dot);
@@ -22,14 +22,15 @@ void serve_json(Call& call, Kind service, std::string_view body) {
         400, fmt::format("{}UnknownOperationException", kCommonErrors),
         fmt::format("there is no operation '{}' here: docs/AWS_DOOR.md lists them", target)));
   }
-  const std::optional<json> in = parse_object(body.empty() ? "{}" : body);
-  if (!in) {
-    return call.reply(json_error(400, fmt::format("{}SerializationException", kCommonErrors),
-                                 "the body is not a JSON object, or nested too deep"));
+  const Result<json> in = parse_json(body.empty() ? "{}" : body, kLimits);
+  if (!in.ok() || !in.value().is_object()) {
+    return call.reply(json_error(
+        400, fmt::format("{}SerializationException", kCommonErrors),
+        fmt::format("the body: {}", in.ok() ? "it is not a JSON object" : in.error().what)));
   }
   const std::string operation = target.substr(std::min(target.size(), dot + 1));
-  if (service == Kind::sqs) return serve_sqs(call, operation, *in);
-  serve_dynamo(call, operation, *in);
+  if (service == Kind::sqs) return serve_sqs(call, operation, in.value());
+  serve_dynamo(call, operation, in.value());
 }
 
 }  // namespace dunlin::aws

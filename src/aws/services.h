@@ -12,6 +12,9 @@ namespace dunlin::aws {
 // SQS and DynamoDB: the operation is in the header x-amz-target.
 void serve_json(Call& call, Kind service, std::string_view body);
 
+// SQS's Query protocol; its operation is a parameter.
+void serve_sqs_query(Call& call, std::string_view body);
+
 void serve_sqs(Call& call, std::string_view operation, const json& in);
 void serve_dynamo(Call& call, std::string_view operation, const json& in);
 

@@ -260,6 +260,15 @@ std::variant<Claim, ClaimFault> read_claim(const Query& query, const Headers& he
     if (const std::string* time = find_header(headers, "x-amz-date")) claim.time = *time;
   } else if (find(query, "X-Amz-Signature")) {
     fault = read_query_claim(query, claim);
+  } else if (find(query, "AWSAccessKeyId") && find(query, "Signature")) {
+    return ClaimFault{Fault::unsigned_request,
+                      "the url is signed with Signature Version 2, which is not supported: sign it "
+                      "with version 4 (presign of the SDKs, `aws s3 presign`, `rclone link`)"};
+  } else if (find_header(headers, "content-type") != nullptr &&
+             find_header(headers, "content-type")->starts_with("multipart/form-data")) {
+    return ClaimFault{Fault::unsigned_request,
+                      "forms with a POST policy are not supported: give the browser a presigned "
+                      "url for PUT"};
   } else {
     return ClaimFault{Fault::unsigned_request,
                       "the request is not signed: give the client an access key of this hub "

@@ -264,6 +264,39 @@ TEST(AwsDoor, APurgedMessageDoesNotComeBackWhenItsLeaseEnds) {
            "new"));
 }
 
+TEST(AwsDoor, AKeyThatEndsIsRefusedAndWaitsNoLonger) {
+  TestDoor door;
+  door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
+  door.use_key(Scope::worker, Millis(5'000));
+  const PeerId peer = door.connect();
+  door.say(peer, door.json_request("AmazonSQS.ReceiveMessage",
+                                   R"({"QueueUrl":"q","WaitTimeSeconds":20})"));
+  EXPECT_EQ(door.hear(peer), "");
+  door.skip(Millis(5'000));
+  EXPECT_EQ(status_of(door.hear(peer)), 200);  // With no message; what comes is for others.
+  door.say(peer, door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q"})"));
+  const std::string refused = door.hear(peer);
+  EXPECT_EQ(status_of(refused) / 100, 4);
+  EXPECT_TRUE(says(refused, "expired"));
+}
+
+TEST(AwsDoor, AKeyOfWhoSubmitsWritesWhatIsTheDoorsAndReceivesNothing) {
+  TestDoor door;
+  door.use_key(Scope::submit);
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})")), 200);
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.SendMessage",
+                                    R"({"QueueUrl":"q","MessageBody":"it","DelaySeconds":9})")),
+            200);
+  EXPECT_EQ(status_of(door.ask_json("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q"})")) / 100, 4);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket", ""))), 200);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", "bytes"))), 200);
+  EXPECT_TRUE(says(door.ask(door.request("s3", "GET", "/bucket/key", "")), "bytes"));
+  door.use_key(Scope::read);
+  EXPECT_TRUE(says(door.ask(door.request("s3", "GET", "/bucket/key", "")), "bytes"));
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", "other"))), 403);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "DELETE", "/bucket/key", ""))), 403);
+}
+
 TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
   TestDoor door;
   door.settle();

@@ -1,7 +1,9 @@
 // The hub behind the AWS-compatible door: its keys, and sessions of its mind for them.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
 #include <string>
+#include <vector>
 
 #include "aws/door.h"
 #include "hub/sessions.h"
@@ -11,11 +13,12 @@ namespace dunlin {
 class AwsHost final : public aws::DoorHost, public Guest {
  public:
   // Before that nobody may come to the door. All must outlive it.
-  void attach(Sessions& sessions, aws::Door& door, std::string admin_token);
+  void attach(Sessions& sessions, aws::Door& door, const Clock& clock, std::string admin_token);
 
   Result<std::string> secret_of(std::string_view key_id, WallTime now) override;
   uint64_t open(std::string_view key_id, WallTime now) override;
   void close(uint64_t session) override;
+  Result<void> may(uint64_t session, const std::vector<Request>& steps) const override;
   bool busy(uint64_t session) const override { return mind_->busy(session); }
   void ask(uint64_t session, uint64_t id, Request&& request, Instant now) override;
 
@@ -24,7 +27,9 @@ class AwsHost final : public aws::DoorHost, public Guest {
  private:
   Hub* mind_ = nullptr;
   aws::Door* door_ = nullptr;
+  const Clock* clock_ = nullptr;
   std::string admin_token_;
+  absl::flat_hash_map<uint64_t, Rights> rights_;  // Of the sessions that are open.
   // Above all ids of peers, which are sessions too.
   uint64_t last_session_ = uint64_t{1} << 63U;
 };

@@ -51,7 +51,7 @@ aws::Credentials make_aws_key(std::string_view admin, Scopes scopes, int64_t exp
   return {id, aws_secret(admin, id)};
 }
 
-Result<Scopes> check_aws_key(std::string_view key_id, WallTime now) {
+Result<Rights> check_aws_key(std::string_view key_id, WallTime now) {
   const Error unknown = {Code::denied,
                          "the access key is not one of this hub's: use that of its data folder "
                          "(DIR/aws-credentials) or one made with `dunlin token --aws`"};
@@ -69,7 +69,9 @@ Result<Scopes> check_aws_key(std::string_view key_id, WallTime now) {
   for (const Scope scope : kScopes) {
     if ((*bits & static_cast<unsigned>(scope)) != 0) scopes = scopes | scope;
   }
-  return scopes;
+  Rights rights(scopes);
+  if (*expires_s != 0) rights.until = WallTime(std::chrono::seconds(*expires_s));
+  return rights;
 }
 
 std::string aws_secret(std::string_view admin, std::string_view key_id) {

@@ -12,7 +12,7 @@
 
 #include "aws/sigv4.h"
 #include "base/env.h"
-#include "hub/scopes.h"
+#include "hub/rights.h"
 
 namespace dunlin {
 
@@ -20,7 +20,7 @@ namespace dunlin {
 aws::Credentials make_aws_key(std::string_view admin, Scopes scopes, int64_t expires_s);
 
 // What a key allows at `now`. `denied` if it is not of this form or has expired.
-Result<Scopes> check_aws_key(std::string_view key_id, WallTime now);
+Result<Rights> check_aws_key(std::string_view key_id, WallTime now);
 
 std::string aws_secret(std::string_view admin, std::string_view key_id);
 

@@ -16,7 +16,7 @@ const WallTime kNow(std::chrono::seconds(1'790'000'000));
 TEST(AwsKeys, AKeySaysWhatItAllowsAndUntilWhen) {
   const Scopes scopes = Scopes(Scope::read) | Scope::worker;
   const aws::Credentials key = make_aws_key(kAdmin, scopes, 1'790'000'060);
-  EXPECT_EQ(check_aws_key(key.key_id, kNow).value(), scopes);
+  EXPECT_EQ(check_aws_key(key.key_id, kNow).value().scopes, scopes);
   const auto later = check_aws_key(key.key_id, kNow + std::chrono::seconds(60));
   ASSERT_FALSE(later.ok());
   EXPECT_EQ(later.error().code, Code::denied);

@@ -23,8 +23,14 @@ class TestDoor final : public Peers, public Clock {
       : core_(std::move(core)),
         sessions_(*this, *core_, *this, std::string(kAdmin)),
         door_(*this, host_, *this, false) {
-    host_.attach(sessions_, door_, std::string(kAdmin));
+    host_.attach(sessions_, door_, *this, std::string(kAdmin));
     key = make_aws_key(kAdmin, Scope::admin, 0);
+  }
+
+  // From now on requests are signed with a key of these scopes, which ends after that time.
+  void use_key(Scopes scopes, Millis life = std::chrono::hours(1)) {
+    const auto end = std::chrono::floor<std::chrono::seconds>(wall_ + life);
+    key = make_aws_key(kAdmin, scopes, end.time_since_epoch().count());
   }
 
   // A new connection to the door.
@@ -118,6 +124,28 @@ class TestDoor final : public Peers, public Clock {
     return ask(json_request(target, body));
   }
 
+  // What a native client sends to a queue of the store.
+  void push(std::string_view queue, std::string_view id, std::string_view body) {
+    const Message message = {std::string(id), std::string(body)};
+    core_->handle(Commit{0, {Push{std::string(queue), {message}}}}, now_);
+  }
+  // All that the store holds, but for the bytes of blobs: to see whether anything has changed.
+  std::string picture() {
+    const Answer asked = core_->handle(AskInfo{}, now_);
+    const Info& info = std::get<Info>(asked);
+    std::string text = fmt::format("{} blobs, {} bytes\n", info.blobs, info.blob_bytes);
+    for (const Info::QueueInfo& queue : info.queues) {
+      text += fmt::format("{}: {} ready, {} leased\n", queue.name, queue.depth.ready,
+                          queue.depth.leased);
+    }
+    for (const Info::TableInfo& table : info.tables) {
+      const Answer found = core_->handle(Scan{table.name, "", "", 1000}, now_);
+      for (const Row& row : std::get<Rows>(found).rows) {
+        text += fmt::format("{}/{}: {} {}\n", table.name, row.key, row.version, row.value);
+      }
+    }
+    return text;
+  }
   size_t rows(std::string_view table) {
     const Answer found = core_->handle(Scan{std::string(table), "", "", 1000}, now_);
     return std::get<Rows>(found).rows.size();

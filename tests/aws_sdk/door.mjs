@@ -52,7 +52,9 @@ async function queue_life() {
   await send(Q, new sqs.DeleteQueueCommand({ QueueUrl: QueueUrl.replace('work', long) }));
   await fails(send(Q, new sqs.CreateQueueCommand({ QueueName: 'x.fifo', Attributes: { FifoQueue: 'true' } })),
     'UnsupportedOperation');
-  await fails(send(Q, new sqs.ListQueueTagsCommand({ QueueUrl })), 'UnknownOperationException');
+  await send(Q, new sqs.TagQueueCommand({ QueueUrl, Tags: { team: 'ours' } }));
+  assert.deepEqual((await send(Q, new sqs.ListQueueTagsCommand({ QueueUrl }))).Tags, { team: 'ours' });
+  await fails(send(Q, new sqs.ListDeadLetterSourceQueuesCommand({ QueueUrl })), 'UnknownOperationException');
   return QueueUrl;
 }
 
@@ -63,7 +65,8 @@ async function messages(QueueUrl) {
     raw: { DataType: 'Binary', BinaryValue: new Uint8Array([0, 1, 255]) },
   };
   // The SDK checks MD5OfMessageBody itself.
-  const sent = await send(Q, new sqs.SendMessageCommand({ QueueUrl, MessageBody: 'eins ✓', MessageAttributes: attributes }));
+  const sent = await send(Q, new sqs.SendMessageCommand({ QueueUrl, MessageBody: 'eins ✓', MessageAttributes: attributes,
+    MessageSystemAttributes: { AWSTraceHeader: { DataType: 'String', StringValue: 'Root=1-2-3' } } }));
   assert.equal(sent.MD5OfMessageBody, md5('eins ✓'));
   const first = await send(Q, new sqs.ReceiveMessageCommand(
     { QueueUrl, MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All'], WaitTimeSeconds: 1 }));
@@ -74,6 +77,8 @@ async function messages(QueueUrl) {
   assert.equal(got.MessageAttributes.kind.StringValue, 'grüße');
   assert.deepEqual([...got.MessageAttributes.raw.BinaryValue], [0, 1, 255]);
   assert.equal(got.Attributes.ApproximateReceiveCount, '1');
+  assert.equal(got.Attributes.AWSTraceHeader, 'Root=1-2-3');
+  assert.ok(Number(got.Attributes.ApproximateFirstReceiveTimestamp) >= Number(got.Attributes.SentTimestamp));
   assert.ok(Math.abs(Number(got.Attributes.SentTimestamp) - Date.now()) < 60_000);
   const { ReceiptHandle } = got;
   await send(Q, new sqs.ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
@@ -149,7 +154,7 @@ async function tables() {
   const list = await send(D, new dynamo.ListTablesCommand({}));
   assert.deepEqual(list.TableNames, [TableName]);
   await fails(send(D, new dynamo.DescribeTableCommand({ TableName: 'none' })), 'ResourceNotFoundException');
-  await fails(send(D, new dynamo.DescribeTimeToLiveCommand({ TableName })), 'UnknownOperationException');
+  await fails(send(D, new dynamo.DescribeLimitsCommand({})), 'UnknownOperationException');
 }
 
 async function items() {
@@ -166,13 +171,13 @@ async function items() {
   const got = await send(D, new dynamo.GetItemCommand({ TableName, Key, ConsistentRead: true }));
   assert.deepEqual(got.Item, { ...Item, when: N('1.5'), tags: { SS: ['a', 'b'] } });
   const part = await send(D, new dynamo.GetItemCommand(
-    { TableName, Key, ProjectionExpression: '#m.list[1], yes', ExpressionAttributeNames: { '#m': 'map' } }));
+    { TableName, Key, ProjectionExpression: '#m.#l[1], yes', ExpressionAttributeNames: { '#m': 'map', '#l': 'list' } }));
   assert.deepEqual(part.Item, { map: { M: { list: { L: [N(2)] } } }, yes: { BOOL: true } });
   const updated = await send(D, new dynamo.UpdateItemCommand({
     TableName, Key, ReturnValues: 'ALL_NEW',
-    UpdateExpression: 'SET #c = if_not_exists(#c, :zero) + :one, map.list = list_append(map.list, :more) REMOVE no ADD tags :tag, total :n',
-    ConditionExpression: '(yes = :true AND NOT attribute_exists(missing)) OR begins_with(who, :b)',
-    ExpressionAttributeNames: { '#c': 'count' },
+    UpdateExpression: 'SET #c = if_not_exists(#c, :zero) + :one, #m.#l = list_append(#m.#l, :more) REMOVE #no ADD tags :tag, #t :n',
+    ConditionExpression: '(yes = :true AND NOT attribute_exists(lost)) OR begins_with(who, :b)',
+    ExpressionAttributeNames: { '#c': 'count', '#m': 'map', '#l': 'list', '#no': 'no', '#t': 'total' },
     ExpressionAttributeValues: {
       ':zero': N(0), ':one': N(1), ':more': { L: [T('y')] }, ':tag': { SS: ['c'] }, ':n': N('0.1'),
       ':true': { BOOL: true }, ':b': T('zz'),
@@ -269,7 +274,8 @@ async function buckets() {
   assert.deepEqual(list.Buckets.map((b) => b.Name), [Bucket]);
   await fails(send(S, new s3.HeadBucketCommand({ Bucket: 'none' })), 'NotFound');
   await fails(send(S, new s3.ListObjectsV2Command({ Bucket: 'none' })), 'NoSuchBucket');
-  await fails(send(S, new s3.GetBucketPolicyCommand({ Bucket })), 'NotImplemented');
+  await fails(send(S, new s3.GetBucketPolicyCommand({ Bucket })), 'NoSuchBucketPolicy');
+  await fails(send(S, new s3.DeleteBucketWebsiteCommand({ Bucket })), 'NotImplemented');
 }
 
 async function objects() {
@@ -298,7 +304,7 @@ async function objects() {
   await fails(send(S, new s3.GetObjectCommand({ Bucket, Key: 'none' })), 'NoSuchKey');
   await fails(send(S, new s3.HeadObjectCommand({ Bucket, Key: 'none' })), 'NotFound');
   await fails(send(S, new s3.PutObjectCommand({ Bucket, Key: 'k'.repeat(600), Body: 'x' })), 'KeyTooLongError');
-  await fails(send(S, new s3.GetObjectTaggingCommand({ Bucket, Key })), 'NotImplemented');
+  assert.deepEqual((await send(S, new s3.GetObjectTaggingCommand({ Bucket, Key }))).TagSet, []);
   await fails(send(S, new s3.PutObjectCommand({ Bucket, Key, Body: 'x', ServerSideEncryption: 'AES256' })), 'NotImplemented');
   await send(S, new s3.DeleteObjectCommand({ Bucket, Key: 'copy' }));
   await fails(send(S, new s3.GetObjectCommand({ Bucket, Key: 'copy' })), 'NoSuchKey');

@@ -3,6 +3,7 @@
 //   byte    0: the rest is what an unknown client sends, in pieces
 //           1: the rest is an expression of DynamoDB
 //           2: the rest is an aws-chunked body
+//           3: forms of SQS's Query protocol until the end
 //           else steps until the end: a signed request of SQS, DynamoDB or S3 with such a body
 //
 // Nothing takes the hub down; a signed request gets exactly one reply.
@@ -144,6 +145,24 @@ void check_chunked(std::string_view body) {
   CHECK(decode(7) == decode(body.size() + 1));
 }
 
+// Every form is answered with XML, and changes the store only if the answer is good.
+void check_forms(Input& input) {
+  TestDoor door;
+  furnish(door);
+  for (size_t steps = 0; steps < kStepsMax && !input.empty(); ++steps) {
+    const std::string before = door.picture();
+    const PeerId peer = door.connect();
+    door.say(peer, door.request("sqs", "POST", "/000000000000/q", input.sized()));
+    std::string reply = door.hear(peer);
+    if (!reply.empty() && !reply.starts_with("HTTP/1.1 200")) CHECK(door.picture() == before);
+    door.skip(Millis(20'000));  // The longest wait.
+    reply += door.hear(peer);
+    CHECK(reply.find("\r\n\r\n<?xml version=\"1.0\"?><") != std::string::npos);
+    door.leave(peer);
+  }
+  CHECK(door.ask_json("AmazonSQS.ListQueues", "{}").starts_with("HTTP/1.1 200"));
+}
+
 std::string one_request(size_t operation, std::string_view body) {
   return Output().byte(9).number(operation).sized(body).bytes();
 }
@@ -211,6 +230,19 @@ std::vector<std::string> seeds() {
                     .byte(2)
                     .raw("3;chunk-signature=0\r\nabc\r\n0\r\nx-amz-checksum-crc32:A\r\n\r\n")
                     .bytes());
+  for (const std::string_view form :
+       {"Action=CreateQueue&Version=2012-11-05&QueueName=w&Attribute.1.Name=DelaySeconds&"
+        "Attribute.1.Value=1&Tag.1.Key=k&Tag.1.Value=v",
+        "Action=SendMessage&MessageBody=a+b%0A&MessageAttribute.1.Name=n&"
+        "MessageAttribute.1.Value.DataType=Binary&MessageAttribute.1.Value.BinaryValue=AAE%3D",
+        "Action=SendMessageBatch&SendMessageBatchRequestEntry.1.Id=1&"
+        "SendMessageBatchRequestEntry.1.MessageBody=x",
+        "Action=ReceiveMessage&AttributeName.1=All&MessageAttributeName.1=All&WaitTimeSeconds=1",
+        "Action=DeleteMessageBatch&DeleteMessageBatchRequestEntry.2.Id=1&"
+        "DeleteMessageBatchRequestEntry.2.ReceiptHandle=MTp4",
+        "Action=GetQueueAttributes&AttributeName=All", "Action=PurgeQueue"}) {
+    all.push_back(Output().byte(3).sized(form).sized(form).bytes());
+  }
   return all;
 }
 
@@ -227,6 +259,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_expression(input.rest());
   } else if (kind == 2) {
     check_chunked(input.rest());
+  } else if (kind == 3) {
+    check_forms(input);
   } else {
     check_signed(input);
   }
