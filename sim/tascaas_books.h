@@ -80,6 +80,8 @@ class TascaasBooks {
   void finish_heard(const std::string& job, size_t partition);  // By who finished.
 
   const std::map<std::string, tascaas::Job>& jobs() const { return jobs_; }
+  // What a file has become; empty: no job.
+  std::string job_of(const SimJobFile& file);
   // It has as many losses as may be, each with a cause.
   bool has_failed(const std::string& job) const;
   // After everything has ended. `excused`: jobs that need not be done.
@@ -109,6 +111,8 @@ class TascaasBooks {
   void partition_written(Context& context, const Place& place, const tascaas::Job& job,
                          const tascaas::Job::Partition& before,
                          const tascaas::Job::Partition& after);
+  void spared(const Place& place, const tascaas::Job& job, const tascaas::Job::Partition& before,
+              const tascaas::Job::Partition& after);
   void handed(Context& context, const Place& place, const tascaas::Job::Partition& after);
   void taken_back(Context& context, const Place& place, const tascaas::Job& job,
                   const tascaas::Job::Partition& before, const tascaas::Job::Partition& after);
@@ -122,6 +126,7 @@ class TascaasBooks {
   void check_files();
   void check_nothing_left(const std::set<std::string>& excused);
   bool is_known(const std::string& infra) const;
+  bool is_spare(const Place& place) const;
   bool still_waits_for(const SimTurn& turn) const;
 
   CallStore& store_;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "sim/test_retention.h"
+#include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/keys.h"
 #include "tascaas/retire.h"
@@ -247,11 +248,18 @@ WallTime TascaasWorld::begin(Service& service, SimCall& call) {
   return call.now.wall;
 }
 
+// From the seed, so that rows stand in the same order in each run.
+tascaas::JobIds TascaasWorld::ids() {
+  return [this](std::string_view name) {
+    return fmt::format("{:016x}-{:019x}_{}", random_.next(), random_.next(), name);
+  };
+}
+
 // As the REST service does before it answers an infrastructure; what fails is done by somebody
 // later.
 void TascaasWorld::look(Service& service, Store& store, SimCall& call) {
   if (service.memory->due("look", events_.now(), Millis(6000))) {
-    const auto taken = take_in(store, books_.tenant, begin(service, call));
+    const auto taken = take_in(store, books_.tenant, begin(service, call), ids());
     if (taken.ok()) books_.taken_in(taken.value());
     if (!taken.ok()) return;
   }
@@ -274,7 +282,7 @@ void TascaasWorld::drop(const SimJobFile& file, bool data) {
                                                            SimCall& call) -> Reply {
     Result<void> put = tascaas::put_text(store, kTenant, key, text, begin(service, call));
     if (!put.ok()) return {put.error()};
-    const auto taken = take_in(store, books_.tenant, begin(service, call));
+    const auto taken = take_in(store, books_.tenant, begin(service, call), ids());
     if (!taken.ok()) return {taken.error()};
     books_.taken_in(taken.value());
     return {};
@@ -423,9 +431,8 @@ void TascaasWorld::leave(Infra& infra) {
 
 void TascaasWorld::begin_run(Infra& infra, const Handed& handed) {
   Run& run = *runs_.emplace_back(std::make_unique<Run>(Run{infra, infra.id, handed}));
-  const auto file = std::ranges::find_if(files_, [&](const SimJobFile& one) {
-    return tascaas::job_id(kTenant, one.name, one.text) == handed.job;
-  });
+  const auto file = std::ranges::find_if(
+      files_, [&](const SimJobFile& one) { return books_.job_of(one) == handed.job; });
   run.balanced = file != files_.end() && file->balanced;
   run.speed = 1 + random_.below(40);
   run.began = run.since = events_.now();
@@ -515,7 +522,8 @@ void TascaasWorld::heard(Run& run, Word word, const Reply* reply) {
       events_.after(Millis(1000), [this, &run] { start(run); });
       return;
     case balance::Code::ended:
-      return upload(run, kUploadTries);  // Perhaps by itself.
+      if (done_of(run) == 0) return end(run);  // By another one, before it began.
+      return upload(run, kUploadTries);        // Perhaps by itself.
     default:
       ADD_FAILURE() << "code " << static_cast<int>(reply->share.code);
   }
@@ -558,15 +566,20 @@ void TascaasWorld::upload(Run& run, int tries) {
   const std::string key =
       tascaas::result_key(run.handed.job, std::to_string(run.handed.partition), "results.dat");
   wanted.late = false;
-  wanted.work = [this, key, infra = run.infra_id](Service& service, Store& store,
-                                                  SimCall& call) -> Reply {
-    const auto tenant = tascaas::tenant_of(store.table(), infra);
+  wanted.work = [this, key, infra = run.infra_id, job = run.handed.job,
+                 partition = run.handed.partition](Service& service, Store& store,
+                                                   SimCall& call) -> Reply {
+    const std::string worker = std::to_string(partition);
+    const auto tenant = tascaas::uploader(store.table(), infra, job, worker, begin(service, call));
     Reply reply;
     reply.unknown = !tenant.ok() && tenant.error().code == Code::not_found;
     if (reply.unknown) return reply;
     if (!tenant.ok()) return {tenant.error()};
     const std::string text = std::to_string(call.results);
-    return {tascaas::put_text(store, kTenant, key, text, begin(service, call))};
+    const auto put = tascaas::put_text(store, kTenant, key, text, begin(service, call));
+    // What fails of it is done by who looks after the job.
+    if (put.ok()) (void)tascaas::results_came(store, job, partition, begin(service, call)).ok();
+    return {put};
   };
   ask(wanted, [this, &run, tries](const Reply* reply) {
     if (!run.alive) return;

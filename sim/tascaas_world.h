@@ -21,6 +21,7 @@
 #include "sim/faulty_link.h"
 #include "sim/fiber.h"
 #include "sim/tascaas_books.h"
+#include "tascaas/job_ids.h"
 
 namespace dunlin {
 
@@ -80,6 +81,7 @@ class TascaasWorld {
   void serve(const Wanted& wanted, Then then);
   void go_on(Lane& lane, Answer answer);
   WallTime begin(Service& service, SimCall& call);
+  tascaas::JobIds ids();
   void look(Service& service, Store& store, SimCall& call);
 
   void drop(const SimJobFile& file, bool data);

@@ -59,32 +59,74 @@ Share share_of(const Task& task, size_t index) {
   return {Code::ok, task.partitions[index].assigned, task.eta};
 }
 
+// Who works, for a balance.
+struct Crew {
+  std::vector<size_t> measured;
+  std::vector<double> speeds;      // Of these,
+  double speed = 0;                // and their sum.
+  std::vector<size_t> unmeasured;  // They have begun, or begun again, and nobody knows how fast.
+  double predicted = 0;            // What all partitions have done by now.
+};
+
+Crew crew_of(const Task& task, Millis now) {
+  Crew crew;
+  for (size_t i = 0; i < task.partitions.size(); ++i) {
+    const Partition& partition = task.partitions[i];
+    crew.predicted += static_cast<double>(partition.done);
+    if (!task.is_active(partition, now)) continue;
+    if (partition.speed() <= 0) {
+      crew.unmeasured.push_back(i);
+      continue;
+    }
+    crew.predicted += partition.speed() * seconds(now - partition.last);
+    crew.measured.push_back(i);
+    crew.speeds.push_back(partition.speed());
+    crew.speed += partition.speed();
+  }
+  return crew;
+}
+
+// Who has no speed keeps what it was told to do: nobody knows better. Only if that would leave the
+// others less than half of an even part of what is left, it is cut down to the rest, in proportion.
+// Returns how many iterations that are.
+uint64_t keep_told(Task& task, const Crew& crew) {
+  std::vector<double> weights;
+  uint64_t told = 0;
+  for (const size_t i : crew.unmeasured) {
+    const Partition& partition = task.partitions[i];
+    const uint64_t left = partition.assigned - std::min(partition.assigned, partition.done);
+    weights.push_back(static_cast<double>(left));
+    told += std::min(left, kIterationsMax - told);
+  }
+  const size_t all = crew.measured.size() + crew.unmeasured.size();
+  const uint64_t even = task.remaining / all * crew.measured.size();
+  const uint64_t most = task.remaining - even / 2;
+  if (told <= most) return told;
+  const std::vector<uint64_t> parts = split(most, weights, 0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Partition& partition = task.partitions[crew.unmeasured[i]];
+    partition.assigned = partition.done + parts[i];
+  }
+  return most;
+}
+
 class BySpeed final : public Policy {
  public:
   void share(Task& task, Millis now) const override {
-    std::vector<size_t> active;
-    std::vector<double> speeds;
-    double speed = 0;
-    double predicted = 0;
-    for (size_t i = 0; i < task.partitions.size(); ++i) {
-      const Partition& partition = task.partitions[i];
-      predicted += static_cast<double>(partition.done);
-      if (!task.is_active(partition, now)) continue;
-      predicted += partition.speed() * seconds(now - partition.last);
-      active.push_back(i);
-      speeds.push_back(partition.speed());
-      speed += partition.speed();
-    }
-    if (speed <= 0) {
+    const Crew crew = crew_of(task, now);
+    if (crew.speed <= 0) {
       task.eta = kEtaNever;
       return;
     }
-    const double left = static_cast<double>(task.iterations) - predicted;
-    task.eta = left <= 0 ? 0 : static_cast<uint64_t>(std::min(left / speed, double{kEtaNever}));
+    const double left = static_cast<double>(task.iterations) - crew.predicted;
+    task.eta =
+        left <= 0 ? 0 : static_cast<uint64_t>(std::min(left / crew.speed, double{kEtaNever}));
     if (static_cast<double>(task.eta) < seconds(task.threshold) / 2) return;
-    const std::vector<uint64_t> shares = split(task.remaining, speeds, task.partitions.size());
-    for (size_t i = 0; i < active.size(); ++i) {
-      Partition& partition = task.partitions[active[i]];
+    const uint64_t told = keep_told(task, crew);
+    const std::vector<uint64_t> shares =
+        split(task.remaining - told, crew.speeds, task.partitions.size());
+    for (size_t i = 0; i < shares.size(); ++i) {
+      Partition& partition = task.partitions[crew.measured[i]];
       partition.assigned = partition.done + shares[i];
     }
   }
@@ -159,9 +201,11 @@ Share start(Task& task, size_t index, Millis elapsed, Millis now) {
   partition.resumed = partition.last = began;
   if (!partition.started) {
     const uint64_t count = task.partitions.size();
+    const uint64_t even = task.remaining / count + (index == 0 ? task.remaining % count : 0);
+    const uint64_t left = task.iterations - std::min(task.iterations, task.done());
     partition.started = true;
     partition.init = began;
-    partition.assigned = task.remaining / count + (index == 0 ? task.remaining % count : 0);
+    partition.assigned = std::min(even, left);
   }
   partition.measures.push_back({began - partition.init, 0});
   return share_of(task, index);
@@ -173,7 +217,10 @@ Share report(Task& task, const Policy& policy, size_t index, uint64_t done, Mill
     return {code, 0, task.eta};
   }
   if (task.ended) return {Code::task_ended, task.partitions[index].assigned, 0};
-  if (task.partitions[index].measures.size() > kMeasuresToBalance) balance(task, policy, now);
+  const Partition& partition = task.partitions[index];
+  // The first report changes nothing, unless the partition would stop with it.
+  const bool known = partition.measures.size() > kMeasuresToBalance;
+  if (known || partition.done >= partition.assigned) balance(task, policy, now);
   return share_of(task, index);
 }
 

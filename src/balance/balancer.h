@@ -17,7 +17,8 @@ class Policy {
   virtual void share(Task& task, Millis now) const = 0;
 };
 
-// As much to each as it is fast, so that all end at the same time.
+// As much to each as it is fast, so that all end at the same time. Who has no speed yet keeps what
+// it was told (docs/decisions/028-late-partitions.md).
 const Policy& by_speed();
 // Nothing ever moves: what the others are compared with.
 const Policy& never();
@@ -29,7 +30,8 @@ struct Share {
 };
 
 // `elapsed` is how long the partition works already, by its own clock; `now` is since the task
-// began. A partition that starts again goes on with what it had done.
+// began. A partition begins with an even part, at most what is left; one that starts again goes on
+// with what it had done.
 Share start(Task& task, size_t partition, Millis elapsed, Millis now);
 // `done` may be an estimate, and less than the last one.
 Share report(Task& task, const Policy& policy, size_t partition, uint64_t done, Millis elapsed,

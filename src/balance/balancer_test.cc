@@ -107,6 +107,45 @@ TEST(Balancer, EndsWhenAllIsDone) {
   EXPECT_EQ(report(task, by_speed(), 1, 7000, seconds(45), seconds(45)).code, Code::task_ended);
 }
 
+// Late partitions.
+
+// One that works and one that has just begun, as after growth for a deadline.
+TEST(Balancer, WhoHasNoSpeedYetKeepsWhatItWasTold) {
+  Task task = make_task(1'000'000, 2, seconds(40));
+  start(task, 0, Millis(0), Millis(0));
+  report(task, by_speed(), 0, 2000, seconds(20), seconds(20));
+  report(task, by_speed(), 0, 4000, seconds(40), seconds(40));
+  task.remaining = task.iterations;  // As TaScaaS has it.
+  EXPECT_EQ(start(task, 1, Millis(0), seconds(41)).assigned, 500'000U);
+  EXPECT_EQ(report(task, by_speed(), 0, 6000, seconds(60), seconds(60)).assigned, 500'000U);
+  EXPECT_EQ(report(task, by_speed(), 1, 2000, seconds(20), seconds(61)).assigned, 500'000U);
+  EXPECT_EQ(to_do(task), 992'000U);
+}
+
+TEST(Balancer, WhoBeginsAgainKeepsItsShareUntilItsSpeedIsKnown) {
+  Task task =
+      task_of(100'000, {ran(2000, seconds(20), 100, 50'000), ran(2000, seconds(20), 100, 50'000)});
+  start(task, 1, Millis(0), seconds(30));
+  EXPECT_EQ(report(task, by_speed(), 0, 4000, seconds(40), seconds(40)).assigned, 50'000U);
+  EXPECT_EQ(task.partitions[1].assigned, 50'000U);
+  EXPECT_EQ(to_do(task), 94'000U);
+}
+
+// The late one holds more than is left: those whose speed is known do not stop for it.
+TEST(Balancer, NobodyWaitsForWhoHasNoSpeedYet) {
+  Task task = task_of(100'000, {ran(80'000, seconds(20), 10), {}});
+  task.remaining = task.iterations;
+  EXPECT_EQ(start(task, 1, Millis(0), seconds(30)).assigned, 20'000U) << "no more than is left";
+  EXPECT_EQ(report(task, by_speed(), 0, 84'000, seconds(40), seconds(40)).assigned, 88'000U);
+  EXPECT_EQ(task.partitions[1].assigned, 12'000U);
+  EXPECT_EQ(to_do(task), 16'000U);
+}
+
+TEST(Balancer, WhoBeginsWhenAllIsDoneHasNothingToDo) {
+  Task task = task_of(1000, {ran(1200, seconds(20), 60), {}});
+  EXPECT_EQ(start(task, 1, Millis(0), seconds(30)).assigned, 0U);
+}
+
 // Speeds.
 
 TEST(Balancer, AnEstimateThatWasTooHighSlowsDown) {

@@ -26,7 +26,8 @@ void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, VerbAdder& adder) {
       ->capture_default_str();
   command
       .add_option("--start-time", verb.start_time,
-                  "A partition that does not start for so long is handed out again")
+                  "A partition that does not start for so long is handed out again, and one "
+                  "whose results are missing for so long after its end")
       ->capture_default_str();
 }
 
@@ -48,6 +49,7 @@ void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) 
                 "dunlin tenant put physics water.in water.config", options.put);
   put.add_option("NAME", options.put.name)->required();
   put.add_option("FILE", options.put.files)->required();
+  put.add_flag("--again", options.put.again, "The same job file as before becomes another job");
 
   CLI::App& get = adder.add(tenant, "get", "Read a file",
                             "dunlin tenant get physics output/results/JOB/worker-0/results.dat -o "
@@ -61,9 +63,11 @@ void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) 
       adder.add(tenant, "files", "List the files", "dunlin tenant files physics", options.files);
   files.add_option("NAME", options.files.name)->required();
 
-  CLI::App& jobs = adder.add(tenant, "jobs", "What became of the job files",
-                             "dunlin tenant jobs physics --json", options.jobs);
+  CLI::App& jobs =
+      adder.add(tenant, "jobs", "What became of the job files; of one job, its partitions",
+                "dunlin tenant jobs physics --json", options.jobs);
   jobs.add_option("NAME", options.jobs.name)->required();
+  jobs.add_option("JOB", options.jobs.job);
 
   adder.add(app, "infra", "List the infrastructures of all tenants", "dunlin infra --json",
             options.infra);

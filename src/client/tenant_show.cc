@@ -14,25 +14,28 @@
 namespace dunlin {
 namespace {
 
-using nlohmann::ordered_json;
-
-std::string job_json(const tascaas::JobStatus& job) {
-  ordered_json object = json_object();
-  object["job"] = job.id;
-  object["file"] = job.file;
-  object["state"] = job.state;
-  if (!job.refused.empty()) object["refused"] = job.refused;
-  object["taken_ms"] = job.taken_ms;
-  if (job.refused.empty()) {
-    object["iterations"] = job.iterations;
-    object["done"] = job.done;
-    object["partitions"] = job.partitions;
-    object["waiting"] = job.waiting;
-    object["running"] = job.running;
-    object["finished"] = job.finished;
-    object["eta_s"] = job.eta ? ordered_json(*job.eta) : ordered_json(nullptr);
+// One row for each of its partitions.
+Result<int> show_partitions(Table& table, const tascaas::Tenant& tenant, const std::string& job,
+                            const StoreTarget& target) {
+  const tascaas::JobDetail detail =
+      TRY(tascaas::read_job_detail(table, tenant, job, posix_clock().wall()));
+  Columns columns({{"PARTITION", true},
+                   {"STATE"},
+                   {"DONE", true},
+                   {"OF", true},
+                   {"SPEED", true},
+                   {"INFRASTRUCTURE"}});
+  std::string lines;
+  for (const tascaas::PartitionStatus& one : detail.partitions) {
+    lines += target.json ? json_line(tascaas::partition_json(one))
+                         : fmt::format("{} {}\n", one.partition, one.state);
+    columns.add({std::to_string(one.partition), std::string(one.state), std::to_string(one.done),
+                 std::to_string(one.assigned),
+                 one.speed > 0 ? fmt::format("{:.4g}/s", one.speed) : "-",
+                 one.holder.empty() ? "-" : one.holder});
   }
-  return json_line(object);
+  TRY(print(target.form() == Form::plain ? columns.text() : lines));
+  return kExitDone;
 }
 
 }  // namespace
@@ -40,6 +43,7 @@ std::string job_json(const tascaas::JobStatus& job) {
 Result<int> run(const TenantJobsVerb& verb, const StoreTarget& target) {
   const auto store = TRY(open_target(target, Missing::refuse));
   const tascaas::Tenant tenant = TRY(tascaas::read_tenant(store->table(), verb.name));
+  if (!verb.job.empty()) return show_partitions(store->table(), tenant, verb.job, target);
   Columns columns({{"JOB"},
                    {"STATE"},
                    {"PARTS", true},
@@ -50,7 +54,8 @@ Result<int> run(const TenantJobsVerb& verb, const StoreTarget& target) {
   std::string lines;
   for (const tascaas::JobStatus& job :
        TRY(tascaas::list_jobs(store->table(), tenant, posix_clock().wall()))) {
-    lines += target.json ? job_json(job) : fmt::format("{} {}\n", job.id, job.state);
+    lines +=
+        target.json ? json_line(tascaas::job_json(job)) : fmt::format("{} {}\n", job.id, job.state);
     columns.add({job.id, job.state, std::to_string(job.partitions), std::to_string(job.done),
                  std::to_string(job.iterations),
                  job.eta ? human_duration(std::chrono::seconds(*job.eta)) : "-",

@@ -42,36 +42,52 @@ Result<std::vector<Input>> inputs_of(const std::vector<std::string>& files) {
   std::vector<Input> inputs;
   for (const std::string& file : files) {
     const std::string name = std::filesystem::path(file).filename().string();
-    const std::string key = std::string(tascaas::kInput) + name;
+    const std::string key = std::string(tascaas::kInput) + tascaas::file_key_of(name);
     if (name.empty() || !tascaas::is_file_key(key)) {
-      return Error{Code::invalid, fmt::format("{} cannot be the name of a file of a tenant: no "
-                                              "spaces, only visible characters",
-                                              quote(name))};
+      return Error{Code::invalid, fmt::format("{} cannot be the name of a file of a tenant: it has "
+                                              "more than {} bytes, or none",
+                                              quote(name), tascaas::kFileKeyMax)};
     }
     inputs.push_back({key, file});
   }
   std::stable_partition(inputs.begin(), inputs.end(),
-                        [](const Input& input) { return !input.key.ends_with(".config"); });
+                        [](const Input& input) { return !tascaas::is_job_file(input.key); });
   return inputs;
 }
 
-Result<int> say_taken(const std::vector<tascaas::Taken>& taken, const StoreTarget& target) {
-  bool refused = false;
-  for (const tascaas::Taken& one : taken) {
-    refused = refused || !one.refused.empty();
-    if (target.json) {
-      ordered_json object = json_object();
-      object["file"] = one.file;
-      if (one.refused.empty()) object["job"] = one.job;
-      if (!one.refused.empty()) object["refused"] = one.refused;
-      TRY(print(json_line(object)));
-    } else if (!one.refused.empty()) {
-      complain(fmt::format("{} was refused: {}", one.file, one.refused));
-    } else {
-      TRY(print(target.quiet ? one.job + "\n" : fmt::format("{} is job {}\n", one.file, one.job)));
-    }
+// All of an input, by parts.
+BlobSource source_of(const Readable& readable) {
+  return [&readable](uint64_t offset, size_t max) -> Result<std::string> {
+    std::string bytes(max, '\0');
+    bytes.resize(TRY(readable.file->read(offset, bytes)));
+    return bytes;
+  };
+}
+
+Result<void> say_taken(const tascaas::Taken& taken, const StoreTarget& target) {
+  if (target.json) {
+    ordered_json object = json_object();
+    object["file"] = taken.file;
+    if (taken.refused.empty()) object["job"] = taken.job;
+    if (taken.refused.empty()) object["existed"] = taken.existed;
+    if (!taken.refused.empty()) object["refused"] = taken.refused;
+    return print(json_line(object));
   }
-  return refused ? kExitFailed : kExitDone;
+  if (!taken.refused.empty()) {
+    complain(fmt::format("{} was refused: {}", taken.file, taken.refused));
+    return {};
+  }
+  if (target.quiet) return print(taken.job + "\n");
+  return print(fmt::format("{} is {}job {}{}\n", taken.file, taken.existed ? "already " : "",
+                           taken.job,
+                           taken.existed ? ", from the same file: --again makes another one" : ""));
+}
+
+// The text of a job file, and what became of it.
+Result<tascaas::Taken> put_job(Store& store, const tascaas::Tenant& tenant, const Input& input,
+                               bool again) {
+  const std::string text = TRY(read_input(input.file, tascaas::kJobFileMax));
+  return tascaas::put_job_file(store, tenant, input.key, text, again, posix_clock().wall());
 }
 
 }  // namespace
@@ -120,20 +136,25 @@ Result<int> run(const TenantRemoveVerb& verb, const StoreTarget& target) {
 
 Result<int> run(const TenantPutVerb& verb, const StoreTarget& target) {
   const std::vector<Input> inputs = TRY(inputs_of(verb.files));
-  for (const Input& input : inputs) TRY(open_input(input.file, kBlobMax));  // All can be read.
+  for (const Input& input : inputs) {  // All can be read.
+    TRY(open_input(input.file, kBlobMax));
+    if (tascaas::is_job_file(input.key)) TRY(read_input(input.file, tascaas::kJobFileMax));
+  }
   const auto store = TRY(open_target(target, Missing::refuse));
   const tascaas::Tenant tenant = TRY(tascaas::read_tenant(store->table(), verb.name));
+  bool refused = false;
   for (const Input& input : inputs) {
+    if (tascaas::is_job_file(input.key)) {
+      const tascaas::Taken taken = TRY(put_job(*store, tenant, input, verb.again));
+      refused = refused || !taken.refused.empty();
+      TRY(say_taken(taken, target));
+      continue;
+    }
     const Readable readable = TRY(open_input(input.file, kBlobMax));
-    const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
-      std::string bytes(max, '\0');
-      bytes.resize(TRY(readable.file->read(offset, bytes)));
-      return bytes;
-    };
-    TRY(tascaas::put_file(*store, tenant.name(), input.key, readable.size, source,
+    TRY(tascaas::put_file(*store, tenant.name(), input.key, readable.size, source_of(readable),
                           posix_clock().wall()));
   }
-  return say_taken(TRY(tascaas::take_in(*store, tenant, posix_clock().wall())), target);
+  return refused ? kExitFailed : kExitDone;
 }
 
 Result<int> run(const TenantGetVerb& verb, const StoreTarget& target) {
@@ -141,7 +162,8 @@ Result<int> run(const TenantGetVerb& verb, const StoreTarget& target) {
   {
     const auto store = TRY(open_target(target, Missing::refuse));
     TRY(tascaas::read_tenant(store->table(), verb.name));
-    blob = TRY(tascaas::find_file(store->table(), verb.name, verb.key)).file.blob();
+    const std::string key = tascaas::file_key_of(verb.key);
+    blob = TRY(tascaas::find_file(store->table(), verb.name, key)).file.blob();
   }
   return run(BlobGetVerb{.name = blob, .file = verb.file}, target);
 }

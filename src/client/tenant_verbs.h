@@ -25,6 +25,7 @@ struct TenantRemoveVerb {
 struct TenantPutVerb {
   std::string name = {};
   std::vector<std::string> files = {};
+  bool again = false;  // The same job file as before is to be another job.
 };
 struct TenantGetVerb {
   std::string name = {};
@@ -36,6 +37,7 @@ struct TenantFilesVerb {
 };
 struct TenantJobsVerb {
   std::string name = {};
+  std::string job = {};  // Its partitions; empty: all jobs.
 };
 struct InfraVerb {};
 

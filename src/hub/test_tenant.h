@@ -36,9 +36,11 @@ class TestTenant {
                               {"initWorkers", partitions}}
                              .dump());
   }
-  std::string enroll(uint64_t slots = 4, uint64_t most = 8) const {
-    const HttpAnswer answer = rest_.get(
-        fmt::format("/test/node/register?secret={}&slots={}&maxSlots={}", secret, slots, most));
+  std::string enroll(uint64_t slots = 4, uint64_t most = 8, const TestRest* at = nullptr) const {
+    const HttpAnswer answer =
+        (at ? *at : rest_)
+            .get(fmt::format("/test/node/register?secret={}&slots={}&maxSlots={}", secret, slots,
+                             most));
     CHECK(answer.status == 200);
     return json::parse(answer.body).at("id");
   }
@@ -48,6 +50,16 @@ class TestTenant {
         (from ? *from : rest_).get(fmt::format("/test/node/{}/jobs?slots={}", id, slots));
     CHECK(answer.status == 200);
     return json::parse(answer.body).value("configs", json::array());
+  }
+  // What the results of a partition are uploaded with. Returns the status of the first step that
+  // did not go well, or of the last one.
+  int upload(const std::string& infra, const std::string& job, size_t partition,
+             const std::string& text = "results") const {
+    const HttpAnswer url =
+        rest_.get(fmt::format("/results/upload/{}/{}?wID={}", job, partition, infra));
+    if (url.status != 200) return url.status;
+    const std::string path = url.body.substr(url.body.find("/signed/"));
+    return HttpClient(rest_.port()).ask("PUT", path, "", text).status;
   }
   tascaas::Job job(const std::string& id) const {
     return tascaas::read_tascaas_job(store_->table(), id).value().record;

@@ -70,14 +70,16 @@ ordered_json content(std::string_view type, std::string_view schema) {
   return {{std::string(type), std::move(media)}};
 }
 
-ordered_json replies_of(const Route& route) {
+ordered_json replies_of(const Family& family, const Route& route) {
   ordered_json replies;
   for (const std::string& status : split(route.statuses, ' ')) {
     ordered_json& reply = replies[status] = {{"description", "It went well"}};
     const bool empty = route.reply_type.empty() || status == "204" || route.method == "HEAD";
     if (!empty) reply["content"] = content(route.reply_type, route.reply_schema);
   }
-  replies["default"] = {{"$ref", "#/components/responses/Problem"}};
+  const bool plain = family.style == Style::plain;
+  replies["default"] = {
+      {"$ref", fmt::format("#/components/responses/{}", plain ? "Line" : "Problem")}};
   return replies;
 }
 
@@ -94,18 +96,51 @@ std::string operation_of(const Route& route) {
   return name;
 }
 
-ordered_json operation(const Route& route) {
+ordered_json operation(const Family& family, const Route& route) {
   ordered_json one;
   one["operationId"] = operation_of(route);
   one["summary"] = route.summary;
-  one["security"] = {{{"bearer", ordered_json::array({route.scope})}}};
+  one["security"] = ordered_json::array();
+  if (family.bearer) one["security"] = {{{"bearer", ordered_json::array({route.scope})}}};
+  if (family.secret) one["security"] = {{{"secret", ordered_json::array()}}};
   one["parameters"] = parameters_of(route);
   if (!route.body_schema.empty()) {
     one["requestBody"] = {{"required", true},
                           {"content", content(route.body_type, route.body_schema)}};
   }
-  one["responses"] = replies_of(route);
+  one["responses"] = replies_of(family, route);
   return one;
+}
+
+// How a client shows who it is, if it must.
+ordered_json scheme(std::string_view description) {
+  return {{"type", "http"}, {"scheme", "bearer"}, {"description", description}};
+}
+
+ordered_json components_of(const Family& family) {
+  ordered_json components;
+  if (family.style == Style::plain) {
+    components["responses"]["Line"] = {{"description", "A line that says what went wrong"},
+                                       {"content", content("text/plain", R"({"type":"string"})")}};
+    return components;
+  }
+  for (const auto& [name, schema] : api_schemas()) {
+    components["schemas"][std::string(name)] = parse(schema);
+  }
+  components["responses"]["Problem"] = {
+      {"description", "What went wrong"},
+      {"content",
+       content("application/problem+json", R"({"$ref":"#/components/schemas/Problem"})")}};
+  if (family.bearer) {
+    components["securitySchemes"]["bearer"] = scheme(
+        "A token of the hub (`dunlin token`), with a scope: read, submit, worker or admin; "
+        "each allows what those before it do");
+  }
+  if (family.secret) {
+    components["securitySchemes"]["secret"] =
+        scheme("The secret of a tenant, as `dunlin tenant add` has shown it");
+  }
+  return components;
 }
 
 }  // namespace
@@ -115,28 +150,15 @@ ordered_json openapi_document(const Family& family) {
   document["openapi"] = "3.1.0";
   document["info"] = {
       {"title", "Dunlin"}, {"version", DUNLIN_VERSION}, {"summary", "Many tasks on many machines"}};
-  document["servers"] = {{{"url", family.prefix}}};
+  document["servers"] = {{{"url", family.prefix.empty() ? "/" : family.prefix}}};
   for (const Route& route : family.routes) {
     std::string path(route.pattern);
     std::erase(path, '*');
     std::string method(route.method);
     for (char& c : method) c = static_cast<char>(c | 0x20);
-    document["paths"][path][method] = operation(route);
+    document["paths"][path][method] = operation(family, route);
   }
-  ordered_json& components = document["components"];
-  for (const auto& [name, schema] : api_schemas()) {
-    components["schemas"][std::string(name)] = parse(schema);
-  }
-  components["responses"]["Problem"] = {
-      {"description", "What went wrong"},
-      {"content",
-       content("application/problem+json", R"({"$ref":"#/components/schemas/Problem"})")}};
-  components["securitySchemes"]["bearer"] = {
-      {"type", "http"},
-      {"scheme", "bearer"},
-      {"description",
-       "A token of the hub (`dunlin token`), with a scope: read, submit, worker or admin; each "
-       "allows what those before it do"}};
+  document["components"] = components_of(family);
   return document;
 }
 

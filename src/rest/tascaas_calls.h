@@ -21,6 +21,14 @@ Given given(const Call& call, std::string_view name, int64_t least, uint64_t mos
 
 HttpReply unknown_infrastructure();
 
+// For the document about these routes.
+inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
+inline constexpr std::string_view kText = R"({"type":"string"})";
+inline constexpr Parameter kJobPath{
+    .name = "job", .in = In::path, .required = true, .summary = "The job's id"};
+inline constexpr Parameter kInfraPath{
+    .name = "id", .in = In::path, .required = true, .summary = "As /node/register has said it"};
+
 void add_node_routes(std::vector<Route>& routes);
 void add_lb_routes(std::vector<Route>& routes);
 void add_file_routes(std::vector<Route>& routes);

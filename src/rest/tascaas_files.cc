@@ -1,13 +1,13 @@
 // Files of tenants by signed URLs, and the URL to which a partition uploads its results.
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/names.h"
-#include "http/http.h"
+#include "rest/send_file.h"
 #include "rest/signed_url.h"
 #include "rest/spool.h"
 #include "rest/tascaas_calls.h"
-#include "store/request.h"
-#include "tascaas/dispatcher.h"
+#include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/keys.h"
@@ -22,11 +22,10 @@ Result<void> do_upload(Call& call, Store& store) {
   if (call.head().query.empty()) return call.reply(plain_text(400, "missing query parameters"));
   const std::string* id = call.query("wID");
   if (id == nullptr || id->empty()) return call.reply(plain_text(400, "missing wID"));
-  const auto tenant = tascaas::tenant_of(store.table(), *id);
+  const auto tenant =
+      tascaas::uploader(store.table(), *id, call.path("job"), call.path("worker"), call.now());
   if (!tenant.ok() && tenant.error().code != Code::not_found) return tenant.error();
   if (!tenant.ok()) return call.reply(unknown_infrastructure());
-  auto known = TRY(tascaas::read_dispatch(store.table(), tenant.value().name(), call.now()));
-  if (known.find(*id) == nullptr) return call.reply(unknown_infrastructure());
   const std::string key = tascaas::result_key(call.path("job"), call.path("worker"), "results.dat");
   const bool plain = call.path("job").find('/') == std::string::npos &&
                      call.path("worker").find('/') == std::string::npos;
@@ -60,17 +59,7 @@ Result<void> do_get(Call& call, Store& store) {
   if (!found.ok() && found.error().code == Code::not_found) {
     return call.reply(plain_text(404, "there is no such file"));
   }
-  const tascaas::File file = TRY(found).file;
-  Headers headers = {{"content-type", "application/octet-stream"},
-                     {"last-modified", http_time(file.modified_ms())}};
-  TRY(call.begin(200, std::move(headers), file.size()));
-  for (uint64_t offset = 0; offset < file.size();) {
-    const std::string part = TRY(store.blobs().get(file.blob(), offset, kBlobPart));
-    if (part.empty()) return Error{Code::corrupt, "a blob is shorter than its row says"};
-    TRY(call.send(part));
-    offset += part.size();
-  }
-  return call.end();
+  return send_file(call, store, TRY(found).file);
 }
 
 Result<void> do_put(Call& call, Store& store) {
@@ -87,24 +76,51 @@ Result<void> do_put(Call& call, Store& store) {
   if (key.starts_with(tascaas::kInput)) {
     TRY(tascaas::take_in(store, known, call.now()));
   }
+  if (const auto place = tascaas::place_of_results(key)) {
+    const auto ended = tascaas::results_came(store, place->job, place->partition, call.now());
+    // The results are there: else whoever looks after the job finds them.
+    if (!ended.ok()) log::warning("cannot look at job {}: {}", place->job, ended.error().what);
+  }
   return call.reply(plain_text(200, ""));
 }
 
 }  // namespace
 
 void add_file_routes(std::vector<Route>& routes) {
-  routes.push_back({.method = "GET",
-                    .pattern = "/results/upload/{job}/{worker}",
-                    .summary = "A URL to which a partition uploads its results",
-                    .handler = do_upload});
+  const std::vector<Parameter> signed_by = {
+      {.name = "tenant", .in = In::path, .required = true},
+      {.name = "key", .in = In::path, .required = true},
+      {.name = "expires", .required = true, .summary = "Unix seconds"},
+      {.name = "signature", .required = true, .summary = "As the service has made it"}};
+  routes.push_back(
+      {.method = "GET",
+       .pattern = "/results/upload/{job}/{worker}",
+       .summary = "A URL to which a partition uploads its results",
+       .parameters = {kJobPath,
+                      {.name = "worker",
+                       .in = In::path,
+                       .required = true,
+                       .summary = "The partition's number"},
+                      {.name = "wID", .required = true, .summary = "The id of the infrastructure"}},
+       .reply_schema = kText,
+       .handler = do_upload,
+       .reply_type = kTextType});
   routes.push_back({.method = "GET",
                     .pattern = "/signed/{tenant}/{key*}",
-                    .summary = "A file, by a signed URL",
-                    .handler = do_get});
+                    .summary = "A file, or the range of it that is asked for, by a signed URL",
+                    .parameters = signed_by,
+                    .handler = do_get,
+                    .reply_type = "application/octet-stream",
+                    .statuses = "200 206"});
   routes.push_back({.method = "PUT",
                     .pattern = "/signed/{tenant}/{key*}",
                     .summary = "A file, by a signed URL",
-                    .handler = do_put});
+                    .parameters = signed_by,
+                    .body_schema = "{}",
+                    .reply_schema = kText,
+                    .handler = do_put,
+                    .body_type = "application/octet-stream",
+                    .reply_type = kTextType});
 }
 
 }  // namespace dunlin::rest

@@ -72,6 +72,8 @@ Result<void> take(Call& call, Store& store, Word word) {
       return call.reply(plain_text(400, "Dynamo table/item doesn't exist"));
     case Code::invalid:
       return call.reply(plain_text(400, "Worker out of range"));
+    case Code::denied:
+      return call.reply(plain_text(400, share.error().what));
     default:
       return share.error();
   }
@@ -81,21 +83,37 @@ Result<void> do_start(Call& call, Store& store) { return take(call, store, Word:
 Result<void> do_report(Call& call, Store& store) { return take(call, store, Word::report); }
 Result<void> do_finish(Call& call, Store& store) { return take(call, store, Word::finish); }
 
+Route lb_route(std::string_view pattern, std::string_view summary, Handler handler) {
+  return {.method = "GET",
+          .pattern = pattern,
+          .summary = summary,
+          .parameters = {kJobPath,
+                         {.name = "worker",
+                          .type = Type::number,
+                          .required = true,
+                          .most = UINT32_MAX,
+                          .summary = "The partition's number"},
+                         {.name = "dt",
+                          .required = true,
+                          .summary = "Seconds since the partition has started, by its own clock"}},
+          .reply_schema = kText,
+          .handler = handler,
+          .reply_type = kTextType};
+}
+
 }  // namespace
 
 void add_lb_routes(std::vector<Route>& routes) {
-  routes.push_back({.method = "GET",
-                    .pattern = "/lb/{job}/start",
-                    .summary = "A partition begins, or begins again",
-                    .handler = do_start});
-  routes.push_back({.method = "GET",
-                    .pattern = "/lb/{job}/report",
-                    .summary = "What a partition has done",
-                    .handler = do_report});
-  routes.push_back({.method = "GET",
-                    .pattern = "/lb/{job}/finish",
-                    .summary = "A partition ends",
-                    .handler = do_finish});
+  const Parameter done{.name = "nIter",
+                       .type = Type::number,
+                       .required = true,
+                       .most = static_cast<int64_t>(balance::kIterationsMax),
+                       .summary = "Iterations that it has done, or about so many"};
+  routes.push_back(lb_route("/lb/{job}/start", "A partition begins, or begins again", do_start));
+  routes.push_back(lb_route("/lb/{job}/report", "What a partition has done", do_report));
+  routes.back().parameters.push_back(done);
+  routes.push_back(lb_route("/lb/{job}/finish", "A partition ends", do_finish));
+  routes.back().parameters.push_back(done);
 }
 
 }  // namespace dunlin::rest

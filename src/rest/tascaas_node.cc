@@ -155,25 +155,61 @@ Result<void> do_disconnect(Call& call, Store& store) {
   return call.reply(plain_text(200, "Done"));
 }
 
+constexpr std::string_view kRegistered = R"({"type":"object","properties":{
+    "id":{"type":"string"},"scaleTime":{"type":"integer"}},"required":["id","scaleTime"]})";
+constexpr std::string_view kUpdated = R"({"type":"object","properties":{
+    "requiredCap":{"type":"string","description":"Of all possible slots; -1: nothing is known yet"},
+    "scaleTime":{"type":"integer"},"epoch":{"type":"number"}},
+  "required":["requiredCap","scaleTime","epoch"]})";
+constexpr std::string_view kHanded = R"({"type":"object","properties":{
+    "requiredCap":{"type":"string"},
+    "configs":{"type":"array","description":"Absent if nothing waits","items":{"type":"object",
+      "properties":{"ID":{"type":"string"},"reportTime":{"type":"string"},
+        "worker":{"type":"string"},"data-url":{"type":"string"},"nIter":{"type":"string"}},
+      "required":["ID","reportTime","worker","data-url","nIter"]}}},
+  "required":["requiredCap"]})";
+
+constexpr Parameter slots_named(std::string_view name, bool required, int64_t least,
+                                std::string_view summary) {
+  return {.name = name,
+          .type = Type::number,
+          .required = required,
+          .least = least,
+          .most = static_cast<int64_t>(tascaas::kSlotsMax),
+          .summary = summary};
+}
+
 }  // namespace
 
 void add_node_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .pattern = "/node/register",
                     .summary = "An infrastructure comes",
+                    .parameters = {{.name = "secret", .required = true, .summary = "The tenant's"},
+                                   slots_named("slots", true, 0, "That it has now"),
+                                   slots_named("maxSlots", true, 1, "That it may have")},
+                    .reply_schema = kRegistered,
                     .handler = do_register});
   routes.push_back({.method = "GET",
                     .pattern = "/node/{id}/update",
                     .summary = "A sign of life, and how many slots it has",
+                    .parameters = {kInfraPath, slots_named("slots", false, 0, "That it has now"),
+                                   slots_named("maxSlots", false, 1, "That it may have")},
+                    .reply_schema = kUpdated,
                     .handler = do_update});
   routes.push_back({.method = "GET",
                     .pattern = "/node/{id}/jobs",
                     .summary = "Partitions for free slots",
+                    .parameters = {kInfraPath, slots_named("slots", true, 1, "That are free")},
+                    .reply_schema = kHanded,
                     .handler = do_jobs});
   routes.push_back({.method = "GET",
                     .pattern = "/node/{id}/disconnect",
                     .summary = "An infrastructure leaves",
-                    .handler = do_disconnect});
+                    .parameters = {kInfraPath},
+                    .reply_schema = kText,
+                    .handler = do_disconnect,
+                    .reply_type = kTextType});
 }
 
 }  // namespace dunlin::rest

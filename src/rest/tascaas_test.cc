@@ -168,13 +168,14 @@ TEST_F(Tascaas, LargeUploadsAreTakenInPieces) {
   const std::string bytes(2'500'000, 'x');
   HttpClient client(small.port());
   client.send("PUT " + path +
-              " HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2500000\r\n\r\n");
+              " HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2500000\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100);
   client.send(bytes);
   EXPECT_EQ(client.receive().status, 200);
   EXPECT_EQ(client.ask("PUT", path, "", bytes + bytes).status, 413);
   HttpClient chunks(small.port());
-  chunks.send("PUT " + path + " HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2625a0\r\n" + bytes);
+  chunks.send("PUT " + path +
+              " HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2625a0\r\n" + bytes);
   chunks.send("\r\n2625a0\r\n" + bytes + "\r\n0\r\n\r\n");
   EXPECT_EQ(chunks.receive().status, 413);
 }
@@ -192,7 +193,8 @@ TEST_F(Tascaas, AnotherTenantSeesNothing) {
 
 TEST_F(Tascaas, ALifeOfAPartition) {
   tenant.drop("a.config", 1'000'000, 600);
-  const std::string job = tenant.fetch(tenant.enroll(), 1)[0].at("ID");
+  const std::string id = tenant.enroll();
+  const std::string job = tenant.fetch(id, 1)[0].at("ID");
   EXPECT_EQ(lb(job, "start?worker=0&dt=0"), "0 \n Assigned: 1000000\n ETA: 600\n");
   rest.clock().move(seconds(30));
   EXPECT_EQ(lb(job, "report?worker=0&nIter=60000&dt=30"), "0\n Assigned: 1000000\n ETA: 600\n");
@@ -204,12 +206,14 @@ TEST_F(Tascaas, ALifeOfAPartition) {
   EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000000&dt=500"), "3 5\n");
   EXPECT_EQ(lb(job, "start?worker=0&dt=0"), "2 12\n");
   EXPECT_TRUE(tenant.has(tascaas::result_key(job, "0", "balance.rep")));
+  EXPECT_EQ(tenant.job(job).ended_ms(), 0) << "its results are missing";
+  EXPECT_EQ(tenant.upload(id, job, 0), 200);
   EXPECT_NE(tenant.job(job).ended_ms(), 0);
 }
 
 TEST_F(Tascaas, BadWordsOfPartitions) {
   tenant.drop("a.config", 1000, 600, 2);
-  const std::string job = tenant.fetch(tenant.enroll(), 1)[0].at("ID");
+  const std::string job = tenant.fetch(tenant.enroll(), 2)[0].at("ID");
   for (const char* word : {"start", "report", "finish"}) {
     EXPECT_EQ(lb(job, word), "400: missing query parameters");
     EXPECT_EQ(lb(job, std::string(word) + "?dt=1&nIter=1"), "400: missing worker number");

@@ -21,15 +21,20 @@ inline balance::Dispatch dispatch_in(const Stored<Dispatch>& row, WallTime now) 
   return fresh;
 }
 
-// Who is in the list no more is nobody's: these rows go.
-inline std::vector<std::string> nodes_gone(const std::vector<balance::Infrastructure>& before,
+// Who is in the list no more is nobody's: these rows go. Workers that follow the advice have none.
+inline std::vector<std::string> nodes_gone(const std::string& tenant,
+                                           const std::vector<balance::Infrastructure>& before,
                                            balance::Dispatch& after) {
   std::set<std::string> rows;
+  if (tenant.empty()) return {};
   for (const balance::Infrastructure& one : before) {
     if (after.find(one.id) == nullptr) rows.insert(node_row(one.id));
   }
   return {rows.begin(), rows.end()};
 }
+
+// What a request does first, once: time goes on for the advice.
+enum class Advance { yes, no };
 
 // Reads the row, goes on in time, changes and writes it, until nobody else was quicker. `change`
 // may fail: then only the time has gone on. queued() says what waits, if advice is due. `first` is
@@ -37,7 +42,7 @@ inline std::vector<std::string> nodes_gone(const std::vector<balance::Infrastruc
 template <typename Queued, typename Change>
 auto change_dispatch(Store& store, const std::string& tenant, Millis scale_time, WallTime now,
                      const Queued& queued, const Change& change,
-                     const std::vector<Write>& first = {})
+                     const std::vector<Write>& first = {}, Advance advance = Advance::yes)
     -> decltype(change(std::declval<balance::Dispatch&>())) {
   constexpr size_t kErasesMax = 50;  // A store may take few rows at once; the others go later.
   const std::string key = dispatch_row(tenant);
@@ -46,8 +51,10 @@ auto change_dispatch(Store& store, const std::string& tenant, Millis scale_time,
     balance::Dispatch dispatch = dispatch_in(row, now);
     dispatch.scale_time = scale_time;
     const std::vector<balance::Infrastructure> before = dispatch.infrastructures;
-    const uint64_t waiting = balance::is_advice_due(dispatch, now) ? TRY(queued()) : 0;
-    balance::advance(dispatch, waiting, now);
+    if (advance == Advance::yes) {
+      const uint64_t waiting = balance::is_advice_due(dispatch, now) ? TRY(queued()) : 0;
+      balance::advance(dispatch, waiting, now);
+    }
     auto changed = change(dispatch);
     const std::string value = record_of(dispatch).SerializeAsString();
     if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
@@ -56,7 +63,7 @@ auto change_dispatch(Store& store, const std::string& tenant, Millis scale_time,
     std::vector<Write> writes;
     if (changed.ok()) writes = first;
     writes.emplace_back(Put{table, key, value, row.version});
-    const std::vector<std::string> gone = nodes_gone(before, dispatch);
+    const std::vector<std::string> gone = nodes_gone(tenant, before, dispatch);
     const size_t some = std::min(gone.size(), kErasesMax);
     for (size_t i = 0; i < some; ++i) writes.emplace_back(Erase{table, gone[i], kAnyVersion});
     const Result<uint64_t> written = store.commit(writes);

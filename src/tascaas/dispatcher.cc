@@ -20,13 +20,13 @@ Error unknown() { return {Code::not_found, "there is no such infrastructure"}; }
 // Of a tenant: what waits is in its queue.
 template <typename Change>
 auto change_dispatch(Store& store, const Tenant& tenant, WallTime now, const Change& change,
-                     const std::vector<Write>& first = {})
+                     const std::vector<Write>& first = {}, Advance advance = Advance::yes)
     -> decltype(change(std::declval<balance::Dispatch&>())) {
   const auto queued = [&]() -> Result<uint64_t> {
     return TRY(store.queue().depth(queue_of(tenant.name()))).ready;
   };
   return change_dispatch(store, tenant.name(), Millis(tenant.scale_ms()), now, queued, change,
-                         first);
+                         first, advance);
 }
 
 }  // namespace
@@ -121,10 +121,11 @@ Result<void> disconnect(Store& store, const Tenant& tenant, const std::string& i
 }
 
 Result<void> count_dispatched(Store& store, const Tenant& tenant, size_t count, WallTime now) {
-  return change_dispatch(store, tenant, now, [&](balance::Dispatch& dispatch) -> Result<void> {
+  const auto add = [&](balance::Dispatch& dispatch) -> Result<void> {
     if (!dispatch.scaling) dispatch.dispatched += count;
     return {};
-  });
+  };
+  return change_dispatch(store, tenant, now, add, {}, Advance::no);
 }
 
 }  // namespace dunlin::tascaas

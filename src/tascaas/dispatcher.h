@@ -20,8 +20,8 @@ inline constexpr size_t kHandOutMax = 1000;  // Partitions in one answer.
 balance::Dispatch dispatch_of(const Dispatch& record);
 Dispatch record_of(const balance::Dispatch& dispatch);
 
-// What every call here does first is balance::advance(). Its `not_found`: the infrastructure is
-// unknown, or was forgotten.
+// What every call of an infrastructure does first is balance::advance(). Its `not_found`: the
+// infrastructure is unknown, or was forgotten.
 
 // Returns its id. `full` if there are too many.
 Result<std::string> register_infrastructure(Store& store, const Tenant& tenant, uint64_t slots,

@@ -35,7 +35,8 @@ Result<bool> erase_unnamed(Store& store, const std::vector<std::string>& rows,
 }
 
 Result<void> put_file(Store& store, const std::string& tenant, const std::string& key,
-                      uint64_t size, const BlobSource& source, WallTime now) {
+                      uint64_t size, const BlobSource& source, WallTime now,
+                      const std::string& again) {
   if (!is_file_key(key)) {
     return Error{Code::invalid, fmt::format("{} cannot be the name of a file: visible characters "
                                             "without spaces, at most {}",
@@ -44,6 +45,7 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
   File file;
   file.set_size(size);
   file.set_modified_ms(to_ms(now));
+  file.set_again(again);
   const std::string row = file_row(tenant, key);
   for (int tries = 0; tries < kTries; ++tries) {
     // Another one for each try: who was quicker may have replaced and removed the last.
@@ -62,11 +64,11 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
 }
 
 Result<void> put_text(Store& store, const std::string& tenant, const std::string& key,
-                      const std::string& text, WallTime now) {
+                      const std::string& text, WallTime now, const std::string& again) {
   const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
     return text.substr(std::min<uint64_t>(offset, text.size()), max);
   };
-  return put_file(store, tenant, key, text.size(), source, now);
+  return put_file(store, tenant, key, text.size(), source, now, again);
 }
 
 Result<FileInfo> find_file(Table& table, const std::string& tenant, const std::string& key) {

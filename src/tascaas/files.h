@@ -19,11 +19,13 @@ struct FileInfo {
   uint64_t version = 0;  // Of its row.
 };
 
-// Replaces one of that key. Nothing of it can be seen before all of it can.
+// Replaces one of that key. Nothing of it can be seen before all of it can. `again` is the mark of
+// a job file that is to be another job.
 Result<void> put_file(Store& store, const std::string& tenant, const std::string& key,
-                      uint64_t size, const BlobSource& source, WallTime now);
+                      uint64_t size, const BlobSource& source, WallTime now,
+                      const std::string& again = {});
 Result<void> put_text(Store& store, const std::string& tenant, const std::string& key,
-                      const std::string& text, WallTime now);
+                      const std::string& text, WallTime now, const std::string& again = {});
 
 // For who writes such rows itself: a name that was never used; and what erases those of the blobs
 // that none of the rows names now, and tells whether one names the first.

@@ -4,8 +4,9 @@
 
 #include "balance/balancer.h"
 #include "base/log.h"
+#include "model/rows.h"
 #include "tascaas/dispatcher.h"
-#include "tascaas/files.h"
+#include "tascaas/ending.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
@@ -81,44 +82,74 @@ Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& que
 
 enum class Loss { none, crashed, left };
 
-// Whether a partition that was handed out has to be handed out again, and whose fault that is.
+// How long a partition that works may be silent. Who is not balanced says nothing before its end,
+// so that only the job's own time is known.
+Millis patience_of(const Job& job, const Tenant& tenant) {
+  return is_balanced(job) ? 2 * threshold_of(job) : Millis(tenant.timeout_ms()) / 2;
+}
+
+// Whether a partition that was handed out has to be handed out again, and whose fault that is; if
+// its results are not there.
 Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tenant,
              const balance::Dispatch& dispatch, WallTime now) {
-  if (partition.queued() || partition.finished() || is_hopeless(partition)) return Loss::none;
+  if (partition.queued() || partition.spare() || is_hopeless(partition)) return Loss::none;
+  const WallTime heard = from_ms(partition.heard_ms());
+  const Millis silent = now - heard;
+  const Millis start_time(tenant.start_ms());
+  if (partition.finished()) {  // What it has done is worth nothing before it is there.
+    return partition.done() > 0 && silent > start_time ? Loss::left : Loss::none;
+  }
   const auto& known = dispatch.infrastructures;
   const auto holder = std::ranges::find(known, partition.holder(), &balance::Infrastructure::id);
   const bool gone = !partition.holder().empty() && holder == known.end();
   if (!partition.started()) {
-    const bool late = now - from_ms(partition.handed_ms()) > Millis(tenant.start_ms());
+    const bool late = now - from_ms(partition.handed_ms()) > start_time;
     return gone || late ? Loss::left : Loss::none;
   }
-  const WallTime heard = from_ms(partition.heard_ms());
-  const Millis silent = now - heard;
-  const Millis threshold = threshold_of(job);
-  if (gone && silent > std::min(threshold, kGoneTimes * Millis(tenant.scale_ms()))) {
+  const Millis patience = patience_of(job, tenant);
+  if (gone && silent > std::min(patience / 2, kGoneTimes * Millis(tenant.scale_ms()))) {
     return Loss::left;
   }
-  if (silent <= 2 * threshold) return Loss::none;
+  if (silent <= patience) return Loss::none;
   // It is not to blame if its infrastructure has fallen silent with it.
-  return holder != known.end() && holder->seen > heard + threshold ? Loss::crashed : Loss::left;
+  return holder != known.end() && holder->seen > heard + patience / 2 ? Loss::crashed : Loss::left;
+}
+
+// Partitions that may be lost, or may have ended without a word.
+std::vector<std::pair<size_t, Loss>> doubtful(const Job& job, const Tenant& tenant,
+                                              const balance::Dispatch& dispatch, WallTime now) {
+  std::vector<std::pair<size_t, Loss>> found;
+  for (int i = 0; i < job.partitions_size(); ++i) {
+    const Job::Partition& one = job.partitions(i);
+    const Loss loss = loss_of(job, one, tenant, dispatch, now);
+    const bool mute = !is_balanced(job) && one.started() && !one.finished();
+    if (loss != Loss::none || mute) found.emplace_back(static_cast<size_t>(i), loss);
+  }
+  return found;
 }
 
 // Results that are there say that the partition has done its share, even if it never said so: the
 // share that it knew of, for others may have got it a larger one since. If several have had it,
 // nobody knows whose results these are: one that was given up may have come back.
-Result<void> settle(Store& store, const std::string& id, Job& job, size_t index, Loss loss) {
-  const auto results =
-      find_file(store.table(), job.tenant(), result_key(id, std::to_string(index), "results.dat"));
-  if (!results.ok() && results.error().code != Code::not_found) return results.error();
-  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
-  if (results.ok() && partition.started()) {
-    const bool alone = partition.turn() == 1;
-    partition.set_finished(true);
-    partition.set_done(alone ? std::max(partition.done(), partition.told()) : partition.told());
-    partition.set_assigned(partition.done());
-  } else {
-    queue_again(job, index, loss == Loss::crashed);
+Result<void> settle(Table& table, const std::string& id, Job& job,
+                    const std::vector<std::pair<size_t, Loss>>& doubtful) {
+  std::vector<std::string> rows;
+  for (const auto& [index, loss] : doubtful) {
+    rows.push_back(file_row(job.tenant(), result_key(id, std::to_string(index), "results.dat")));
   }
+  const std::vector<Row> results = TRY(get_rows(table, kTable, rows));
+  for (size_t i = 0; i < doubtful.size(); ++i) {
+    const auto [index, loss] = doubtful[i];
+    Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
+    if (results[i].version != 0 && partition.finished()) continue;
+    if (results[i].version != 0 && partition.started()) {
+      finish_by_results(partition);
+    } else if (loss != Loss::none) {
+      queue_again(job, index, loss == Loss::crashed);
+    }
+  }
+  add_rest(job);
+  spare_waiting(job);
   return {};
 }
 
@@ -132,32 +163,14 @@ Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& 
     TRY(store.table().erase(kTable, active, kAnyVersion));
     return true;
   }
-  Job job = row.value().record;
+  const Stored<Job>& before = row.value();
+  Job job = before.record;
   // After the row: whoever holds a partition there had come before.
   const balance::Dispatch dispatch = TRY(read_dispatch(store.table(), tenant.name(), now));
-  Push push{queue_of(tenant.name()), {}};
-  bool changed = false;
-  for (int i = 0; i < job.partitions_size(); ++i) {
-    const Loss loss = loss_of(job, job.partitions(i), tenant, dispatch, now);
-    if (loss == Loss::none) continue;
-    TRY(settle(store, id, job, static_cast<size_t>(i), loss));
-    changed = true;
-    if (job.partitions(i).queued()) {
-      push.messages.push_back(message_of(id, job, static_cast<size_t>(i)));
-    }
-  }
-  if (!changed) return true;
-  if (add_rest(job)) {
-    push.messages.push_back(message_of(id, job, static_cast<size_t>(job.partitions_size()) - 1));
-  }
-  if (is_complete(job)) job.set_ended_ms(to_ms(now));
-  std::vector<Write> writes = {
-      Put{std::string(kTable), job_row(id), job.SerializeAsString(), row.value().version}};
-  if (!push.messages.empty()) writes.emplace_back(std::move(push));
-  const Result<uint64_t> written = store.commit(writes);
-  if (written.ok()) return true;
-  if (written.error().code == Code::conflict) return false;
-  return written.error();
+  TRY(settle(store.table(), id, job, doubtful(job, tenant, dispatch, now)));
+  const bool changed = job.SerializeAsString() != before.record.SerializeAsString();
+  if (!changed && !TRY(may_end(store.table(), id, job))) return true;
+  return TRY(write_job(store, id, before, job, now)).has_value();
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 
 #include "balance/deadline.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/names.h"
 #include "tascaas/files.h"
 #include "tascaas/job.h"
+#include "tascaas/job_ids.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 
@@ -20,43 +22,61 @@ using nlohmann::json;
 
 constexpr std::string_view kSuffix = ".config";
 constexpr double kTimeMaxS = 1e9;
+constexpr size_t kPlainMax = 64;
+constexpr int kLooksMax = 100;
 
 Error wrong(std::string what) { return {Code::invalid, std::move(what)}; }
 
-Result<double> number_of(const json& object, const char* name) {
+// Numbers may stand in strings, as the original took them.
+Result<json> number_of(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end()) return wrong(fmt::format("\"{}\" is missing", name));
-  if (!found->is_number()) return wrong(fmt::format("\"{}\" is not a number", name));
-  return found->get<double>();
+  if (found->is_number()) return *found;
+  const std::string text = found->is_string() ? found->get<std::string>() : "";
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789.eE+-") == text.npos;
+  const json number = plain ? json::parse(text, nullptr, false) : json();
+  if (!number.is_number()) return wrong(fmt::format("\"{}\" is not a number", name));
+  return number;
 }
 
 Result<uint64_t> count_of(const json& object, const char* name, uint64_t most) {
-  const double number = TRY(number_of(object, name));
-  if (!object.at(name).is_number_integer() && number != std::floor(number)) {
+  const json found = TRY(number_of(object, name));
+  const auto number = found.get<double>();
+  if (!found.is_number_integer() && number != std::floor(number)) {
     return wrong(fmt::format("\"{}\" is not a whole number", name));
   }
   if (!(number >= 1 && number <= static_cast<double>(most))) {
     return wrong(fmt::format("\"{}\" must be between 1 and {}", name, most));
   }
-  return object.at(name).is_number_integer() ? object.at(name).get<uint64_t>()
-                                             : static_cast<uint64_t>(number);
+  return found.is_number_integer() ? found.get<uint64_t>() : static_cast<uint64_t>(number);
+}
+
+// Of a file, as a part of an id that scripts use without quotes.
+std::string plain_name(std::string_view name) {
+  std::string plain(name.substr(0, kPlainMax));
+  for (char& byte : plain) {
+    if (!is_name({&byte, 1})) byte = '_';
+  }
+  return plain;
 }
 
 struct Found {
   FileInfo info;
   std::string name;
-  std::string id;
+  std::string digest = {};
+  std::string job = {};
 };
 
 Put put_row(std::string key, std::string value, uint64_t version) {
   return {std::string(kTable), std::move(key), std::move(value), version};
 }
 
-std::string intake_value(const std::string& file, const std::string& refused, WallTime now) {
+std::string intake_value(const Found& found, const std::string& refused, WallTime now) {
   Intake intake;
-  intake.set_file(file);
+  intake.set_file(found.name);
   intake.set_refused(refused);
   intake.set_at_ms(to_ms(now));
+  intake.set_job(found.job);
   return intake.SerializeAsString();
 }
 
@@ -94,7 +114,7 @@ Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, cons
   aside.set_blob(new_blob(tenant.name()));
   if (!TRY(copy_blob(store, found.info.file, aside.blob()))) return false;  // It was replaced.
   const Write writes[] = {
-      put_row(intake_row(tenant.name(), found.id), intake_value(found.name, why, now), kAnyVersion),
+      put_row(intake_row(tenant.name(), found.digest), intake_value(found, why, now), kAnyVersion),
       put_row(keys[0], aside.SerializeAsString(), rows[0].version),
       Erase{std::string(kTable), keys[1], found.info.version}};
   const Result<uint64_t> moved = store.commit(writes);
@@ -103,36 +123,50 @@ Result<bool> refuse(Store& store, const Tenant& tenant, const Found& found, cons
   return moved.ok();  // Else somebody else has done it.
 }
 
-// The row of the job is the one that says who was first. On a store that may stop half-way, what is
-// missing is made by whoever finds the file not taken.
-Result<bool> create(Store& store, const Tenant& tenant, const Found& found, const JobFile& file,
-                    WallTime now) {
-  Job job = make_job(tenant, found.name, file, now);
-  const Write first[] = {put_row(job_row(found.id), job.SerializeAsString(), 0)};
-  std::vector<Write> rest = {
-      put_row(intake_row(tenant.name(), found.id), intake_value(found.name, "", now), kAnyVersion),
-      put_row(active_row(tenant.name(), found.id), "", kAnyVersion), push_waiting(found.id, job),
-      put_row(file_row(tenant.name(), found.info.key), taken_value(found.info.file),
-              found.info.version)};
-  std::vector<Write> all(std::begin(first), std::end(first));
-  all.insert(all.end(), rest.begin(), rest.end());
-  const Result<uint64_t> made = store.commit(all);
-  if (made.ok()) return true;
-  if (made.error().code != Code::conflict) return made.error();
-  const auto there = read_tascaas_job(store.table(), found.id);
-  if (!there.ok() && there.error().code == Code::not_found) return false;  // It has just gone.
-  const auto stored = TRY(there);
-  if (stored.record.ended_ms() != 0) rest.erase(rest.begin() + 1);  // Not active any more.
-  for (Write& write : rest) {
-    if (auto* push = std::get_if<Push>(&write)) *push = push_waiting(found.id, stored.record);
+// Of a file that has been seen before: what is missing, as a store that may stop half-way leaves
+// it, or nothing. The row of the intake is compared: with it goes a job that is old.
+Result<void> complete(Store& store, const Tenant& tenant, const Found& found, const JobFile& file,
+                      const Stored<Intake>& intake, WallTime now) {
+  const std::string row = intake_row(tenant.name(), found.digest);
+  std::vector<Write> writes = {put_row(row, intake.record.SerializeAsString(), intake.version)};
+  const auto there = read_tascaas_job(store.table(), found.job);
+  if (!there.ok() && there.error().code != Code::not_found) return there.error();
+  const Job job = there.ok() ? there.value().record : make_job(tenant, found.name, file, now);
+  if (!there.ok()) writes.push_back(put_row(job_row(found.job), job.SerializeAsString(), 0));
+  if (job.ended_ms() == 0) {
+    writes.push_back(put_row(active_row(tenant.name(), found.job), "", kAnyVersion));
   }
-  std::erase_if(rest, [](const Write& write) {
-    const auto* push = std::get_if<Push>(&write);
-    return push != nullptr && push->messages.empty();
-  });
-  const Result<uint64_t> completed = store.commit(rest);
+  Push push = push_waiting(found.job, job);
+  if (!push.messages.empty()) writes.emplace_back(std::move(push));
+  writes.push_back(put_row(file_row(tenant.name(), found.info.key), taken_value(found.info.file),
+                           found.info.version));
+  const Result<uint64_t> completed = store.commit(writes);
   if (!completed.ok() && completed.error().code != Code::conflict) return completed.error();
-  return false;
+  return {};
+}
+
+// The row of the intake says which job a file is: who writes it first has chosen the job's id,
+// which nobody can compute. Whether it is a new one.
+Result<bool> create(Store& store, const Tenant& tenant, Found& found, const JobFile& file,
+                    WallTime now, const JobIds& ids) {
+  const std::string row = intake_row(tenant.name(), found.digest);
+  const auto intake = TRY(read_record<Intake>(store.table(), kTable, row));
+  if (intake.version != 0 && intake.record.refused().empty()) {
+    found.job = job_of(found.digest, intake.record);
+    TRY(complete(store, tenant, found, file, intake, now));
+    return false;
+  }
+  found.job = ids(found.name);
+  const Job job = make_job(tenant, found.name, file, now);
+  const Write writes[] = {put_row(row, intake_value(found, "", now), intake.version),
+                          put_row(job_row(found.job), job.SerializeAsString(), 0),
+                          put_row(active_row(tenant.name(), found.job), "", kAnyVersion),
+                          push_waiting(found.job, job),
+                          put_row(file_row(tenant.name(), found.info.key),
+                                  taken_value(found.info.file), found.info.version)};
+  const Result<uint64_t> made = store.commit(writes);
+  if (!made.ok() && made.error().code != Code::conflict) return made.error();
+  return made.ok();
 }
 
 // The bytes are gone: the file was replaced meanwhile. If its row is as it was, an old copy of it
@@ -149,7 +183,7 @@ Result<void> forget_ghost(Store& store, const Tenant& tenant, const Found& found
 
 // Whether this call has decided about the file.
 Result<bool> take(Store& store, const Tenant& tenant, Found& found, std::string& refused,
-                  WallTime now) {
+                  WallTime now, const JobIds& ids) {
   const Result<std::string> text = read_file(store, found.info.file, kJobFileMax);
   // A store may be full, too: that says nothing about the file.
   if (!text.ok() && found.info.file.size() <= kJobFileMax) {
@@ -157,10 +191,10 @@ Result<bool> take(Store& store, const Tenant& tenant, Found& found, std::string&
     TRY(forget_ghost(store, tenant, found));
     return false;
   }
-  found.id = job_id(tenant.name(), found.name, text.ok() ? text.value() : found.info.file.blob());
-  if (!is_name(found.name)) {
-    refused = "the name of a job file is [A-Za-z0-9._-], at most 64 characters";
-  } else if (!text.ok()) {
+  const File& seen = found.info.file;
+  found.digest =
+      digest_of(tenant.name(), found.name, text.ok() ? text.value() : seen.blob(), seen.again());
+  if (!text.ok()) {
     refused = text.error().what;
   } else {
     const Result<JobFile> file = parse_job_file(text.value());
@@ -169,7 +203,7 @@ Result<bool> take(Store& store, const Tenant& tenant, Found& found, std::string&
     } else {
       const auto input =
           find_file(store.table(), tenant.name(), std::string(kInput) + file.value().input_file);
-      if (input.ok()) return create(store, tenant, found, file.value(), now);
+      if (input.ok()) return create(store, tenant, found, file.value(), now, ids);
       if (input.error().code != Code::not_found) return input.error();
       refused = fmt::format("there is no input file {}", quote(file.value().input_file));
     }
@@ -180,28 +214,38 @@ Result<bool> take(Store& store, const Tenant& tenant, Found& found, std::string&
 }  // namespace
 
 Result<JobFile> parse_job_file(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const Result<json> parsed = parse_json(text, {.values_max = 1000, .depth_max = 16});
+  if (!parsed.ok()) return wrong(parsed.error().what);
+  const json& object = parsed.value();
   if (!object.is_object()) return wrong("it is no JSON object");
   JobFile file;
   file.iterations = TRY(count_of(object, "iterations", balance::kIterationsMax));
-  const double seconds = TRY(number_of(object, "time"));
+  const auto seconds = TRY(number_of(object, "time")).get<double>();
   if (!(std::abs(seconds) <= kTimeMaxS)) return wrong("\"time\" is more than 1e9 seconds");
   if (seconds > 0) file.time = Millis(std::max<int64_t>(static_cast<int64_t>(seconds * 1000), 1));
   const auto input = object.find("inputFile");
   if (input == object.end()) return wrong("\"inputFile\" is missing");
-  if (!input->is_string() || !is_file_key(input->get<std::string>())) {
-    return wrong("\"inputFile\" is not the name of a file");
-  }
-  file.input_file = input->get<std::string>();
+  if (input->is_string()) file.input_file = file_key_of(input->get<std::string>());
+  if (!is_file_key(file.input_file)) return wrong("\"inputFile\" is not the name of a file");
   if (object.contains("initWorkers")) {
     file.partitions = static_cast<uint32_t>(TRY(count_of(object, "initWorkers", 1'000'000)));
   }
   return file;
 }
 
-std::string job_id(std::string_view tenant, std::string_view name, std::string_view text) {
-  const std::string all = fmt::format("{}/{}/{}", tenant, name, text);
-  return fmt::format("{}_{}", uuid_from(sha256(all)), name);
+std::string digest_of(std::string_view tenant, std::string_view name, std::string_view text,
+                      std::string_view again) {
+  const std::string all = again.empty() ? fmt::format("{}/{}/{}", tenant, name, text)
+                                        : fmt::format("{}/{}/{}/{}", tenant, again, name, text);
+  return fmt::format("{}_{}", uuid_from(sha256(all)), plain_name(name));
+}
+
+std::string new_job_id(std::string_view name) {
+  return fmt::format("{}_{}", uuid_from(random_bytes(16)), plain_name(name));
+}
+
+std::string job_of(std::string_view digest, const Intake& intake) {
+  return intake.job().empty() ? std::string(digest) : intake.job();
 }
 
 Job make_job(const Tenant& tenant, std::string_view name, const JobFile& file, WallTime now) {
@@ -223,17 +267,52 @@ Job make_job(const Tenant& tenant, std::string_view name, const JobFile& file, W
   return job;
 }
 
+bool is_job_file(std::string_view key) {
+  return key.starts_with(kInput) && key.ends_with(kSuffix) &&
+         key.find('/', kInput.size()) == std::string_view::npos;
+}
+
 Result<std::vector<Taken>> take_in(Store& store, const Tenant& tenant, WallTime now) {
+  return take_in(store, tenant, now, new_job_id);
+}
+
+Result<std::vector<Taken>> take_in(Store& store, const Tenant& tenant, WallTime now,
+                                   const JobIds& ids) {
   std::vector<Taken> taken;
   for (FileInfo& info : TRY(list_files(store.table(), tenant.name(), kInput))) {
+    if (!is_job_file(info.key) || info.file.taken()) continue;
     const std::string name = info.key.substr(kInput.size());
-    const bool is_job = name.ends_with(kSuffix) && name.find('/') == std::string::npos;
-    if (!is_job || info.file.taken()) continue;
-    Found found{std::move(info), name, {}};
+    Found found{std::move(info), name};
     std::string refused;
-    if (TRY(take(store, tenant, found, refused, now))) taken.push_back({found.id, name, refused});
+    if (TRY(take(store, tenant, found, refused, now, ids))) {
+      taken.push_back({refused.empty() ? found.job : found.digest, name, refused});
+    }
   }
   return taken;
+}
+
+Result<Taken> put_job_file(Store& store, const Tenant& tenant, const std::string& key,
+                           const std::string& text, bool again, WallTime now) {
+  const std::string name = key.substr(kInput.size());
+  const std::string mark = again ? hex(random_bytes(16)) : "";
+  const std::string digest = digest_of(tenant.name(), name, text, mark);
+  const std::string row = intake_row(tenant.name(), digest);
+  const auto before = TRY(read_record<Intake>(store.table(), kTable, row));
+  TRY(put_text(store, tenant.name(), key, text, now, mark));
+  // Whoever sees it first decides, and may be on the way.
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    TRY(take_in(store, tenant, now));
+    const auto file = find_file(store.table(), tenant.name(), key);
+    if (!file.ok() && file.error().code != Code::not_found) return file.error();
+    if (file.ok() && !file.value().file.taken()) continue;
+    const auto intake = TRY(read_record<Intake>(store.table(), kTable, row));
+    if (intake.version == 0) continue;  // It was replaced by another one of its name.
+    const bool existed = before.version != 0 && before.record.refused().empty();
+    const std::string job = job_of(digest, intake.record);
+    return Taken{job, name, intake.record.refused(), existed && intake.record.refused().empty()};
+  }
+  return Error{Code::unavailable,
+               fmt::format("{} was replaced before it was taken in: put it again", name)};
 }
 
 }  // namespace dunlin::tascaas

@@ -53,20 +53,42 @@ TEST(JobFile, IsReadWithItsNumbers) {
             Millis(0));
 }
 
+TEST(JobFile, TakesNumbersInStrings) {
+  const JobFile file =
+      parse_job_file(
+          R"({"iterations":"4611686018427387904","time":"2e2","inputFile":"a b","initWorkers":"3"})")
+          .value();
+  EXPECT_EQ(file.iterations, uint64_t{1} << 62U);
+  EXPECT_EQ(file.time, Millis(200'000));
+  EXPECT_EQ(file.partitions, 3U);
+  EXPECT_EQ(file.input_file, "a%20b");
+}
+
 TEST(JobFile, SaysWhatIsWrong) {
-  for (const char* text :
-       {"", "[]", "{", "7", R"({"time":1,"inputFile":"a"})", R"({"iterations":1,"inputFile":"a"})",
-        R"({"iterations":1,"time":1})", R"({"iterations":0,"time":1,"inputFile":"a"})",
-        R"({"iterations":-5,"time":1,"inputFile":"a"})",
-        R"({"iterations":1.5,"time":1,"inputFile":"a"})",
-        R"({"iterations":"9","time":1,"inputFile":"a"})",
-        R"({"iterations":1e30,"time":1,"inputFile":"a"})",
-        R"({"iterations":1,"time":1e300,"inputFile":"a"})",
-        R"({"iterations":1,"time":"1","inputFile":"a"})",
-        R"({"iterations":1,"time":1,"inputFile":""})", R"({"iterations":1,"time":1,"inputFile":7})",
-        R"({"iterations":1,"time":1,"inputFile":"a b"})",
-        R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":0})",
-        R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":-1})"}) {
+  for (const char* text : {"",
+                           "[]",
+                           "{",
+                           "7",
+                           R"({"time":1,"inputFile":"a"})",
+                           R"({"iterations":1,"inputFile":"a"})",
+                           R"({"iterations":1,"time":1})",
+                           R"({"iterations":0,"time":1,"inputFile":"a"})",
+                           R"({"iterations":-5,"time":1,"inputFile":"a"})",
+                           R"({"iterations":1.5,"time":1,"inputFile":"a"})",
+                           R"({"iterations":"9x","time":1,"inputFile":"a"})",
+                           R"({"iterations":"[9]","time":1,"inputFile":"a"})",
+                           R"({"iterations":"-9","time":1,"inputFile":"a"})",
+                           R"({"iterations":"1.5","time":1,"inputFile":"a"})",
+                           R"({"iterations":"","time":1,"inputFile":"a"})",
+                           R"({"iterations":1e30,"time":1,"inputFile":"a"})",
+                           R"({"iterations":1,"time":1e300,"inputFile":"a"})",
+                           R"({"iterations":1,"time":"soon","inputFile":"a"})",
+                           R"({"iterations":1,"time":true,"inputFile":"a"})",
+                           R"({"iterations":1,"time":1,"inputFile":""})",
+                           R"({"iterations":1,"time":1,"inputFile":7})",
+                           R"({"iterations":1,"time":1,"inputFile":"/a"})",
+                           R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":0})",
+                           R"({"iterations":1,"time":1,"inputFile":"a","initWorkers":-1})"}) {
     const auto file = parse_job_file(text);
     ASSERT_FALSE(file.ok()) << text;
     EXPECT_EQ(file.error().code, Code::invalid);
@@ -150,16 +172,59 @@ TEST_F(Intakes, AFileThatIsRefusedAgainLeavesNoBytesBehind) {
   }
 }
 
-// As a store that is not transactional may leave it: the job is there, the rest is not.
+// Who knows the id of a job may speak for its partitions: nobody can compute it from the file.
+TEST_F(Intakes, IdsOfJobsCannotBeComputed) {
+  const std::string text = R"({"iterations":10,"time":600,"inputFile":"water.in"})";
+  put("input/pi.config", text);
+  const std::string id = take().at(0).job;
+  EXPECT_NE(id, digest_of("physics", "pi.config", text, ""));
+  ASSERT_TRUE(remove_tenant(*store, "physics").ok());
+  ASSERT_TRUE(add_tenant(*store, "physics", {}, kNow).ok());
+  put("input/water.in", "water");
+  put("input/pi.config", text);
+  EXPECT_NE(take().at(0).job, id);
+}
+
+TEST_F(Intakes, WhoPutsAJobFileHearsWhatBecameOfIt) {
+  const std::string text = R"({"iterations":10,"time":600,"inputFile":"water.in"})";
+  const std::string key = "input/pi.config";
+  const Taken first = put_job_file(*store, tenant, key, text, false, kNow).value();
+  EXPECT_FALSE(first.existed);
+  const Taken second = put_job_file(*store, tenant, key, text, false, kNow).value();
+  EXPECT_TRUE(second.existed);
+  EXPECT_EQ(second.job, first.job);
+  const Taken again = put_job_file(*store, tenant, key, text, true, kNow).value();
+  EXPECT_FALSE(again.existed);
+  EXPECT_NE(again.job, first.job);
+  EXPECT_EQ(queued(), 2U);
+  const Taken wrong = put_job_file(*store, tenant, key, "nonsense", false, kNow).value();
+  EXPECT_TRUE(wrong.refused.starts_with("it is not JSON: parse error")) << wrong.refused;
+  EXPECT_EQ(list_jobs(store->table(), tenant, kNow).value().size(), 3U);
+}
+
+TEST_F(Intakes, AJobFileMayHaveAnyName) {
+  const std::string key = "input/" + file_key_of("m\xc3\xbc on: run.config");
+  put(key, R"({"iterations":10,"time":600,"inputFile":"water.in"})");
+  const auto taken = take();
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].refused, "");
+  EXPECT_EQ(taken[0].job.substr(36), "_m_C3_BC_20on__20run.config");
+}
+
+// As a store that is not transactional may leave it: the id is chosen, the rest is not there.
 TEST_F(Intakes, WhatWasCutOffIsCompleted) {
   const std::string text = R"({"iterations":10,"time":600,"inputFile":"water.in"})";
   put("input/pi.config", text);
-  const std::string id = job_id("physics", "pi.config", text);
-  const Job job = make_job(tenant, "pi.config", parse_job_file(text).value(), kNow);
-  ASSERT_TRUE(store->table().put(kTable, {job_row(id), job.SerializeAsString(), 0}).ok());
+  Intake intake;
+  intake.set_file("pi.config");
+  intake.set_job("some-id");
+  const std::string row = intake_row("physics", digest_of("physics", "pi.config", text, ""));
+  ASSERT_TRUE(store->table().put(kTable, {row, intake.SerializeAsString(), 0}).ok());
   EXPECT_TRUE(take().empty());
   EXPECT_EQ(queued(), 1U);
-  EXPECT_EQ(list_jobs(store->table(), tenant, kNow).value().size(), 1U);
+  const auto jobs = list_jobs(store->table(), tenant, kNow).value();
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].id, "some-id");
   EXPECT_TRUE(find_file(store->table(), "physics", "input/pi.config").value().file.taken());
 }
 

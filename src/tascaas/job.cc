@@ -18,6 +18,14 @@ constexpr size_t kMeasuresLeast = 6;
 constexpr size_t kMeasuresMost = 256;
 constexpr size_t kUuid = 36;
 
+void spare(Job::Partition& partition) {
+  partition.set_queued(false);
+  partition.set_finished(true);
+  partition.set_spare(true);
+  partition.set_assigned(0);
+  partition.set_done(0);
+}
+
 size_t measures_max(size_t partitions) {
   return std::clamp(kMeasuresAll / std::max<size_t>(partitions, 1), kMeasuresLeast, kMeasuresMost);
 }
@@ -89,11 +97,38 @@ void queue_again(Job& job, size_t index, bool crashed) {
   partition.set_queued(!is_hopeless(partition));
 }
 
-uint64_t done_of(const Job& job) { return task_of(job).done(); }
+uint64_t done_of(const Job& job) {
+  uint64_t sum = 0;
+  for (const Job::Partition& one : job.partitions()) {
+    sum += std::min(one.done(), balance::kIterationsMax - sum);
+  }
+  return sum;
+}
 
-bool is_complete(const Job& job) {
-  return std::ranges::all_of(job.partitions(), &Job::Partition::finished) &&
-         done_of(job) >= job.iterations();
+bool is_nothing_left(const Job& job) {
+  return is_balanced(job) && done_of(job) >= job.iterations();
+}
+
+void spare_waiting(Job& job) {
+  if (!is_nothing_left(job)) return;
+  for (Job::Partition& one : *job.mutable_partitions()) {
+    if (one.queued() || is_hopeless(one)) spare(one);
+  }
+}
+
+bool is_worked_off(const Job& job) {
+  const bool nothing_left = is_nothing_left(job);
+  return done_of(job) >= job.iterations() &&
+         std::ranges::all_of(job.partitions(), [&](const Job::Partition& one) {
+           return one.finished() || (nothing_left && !one.started());
+         });
+}
+
+void set_ended(Job& job, WallTime now) {
+  for (Job::Partition& one : *job.mutable_partitions()) {
+    if (!one.finished()) spare(one);
+  }
+  job.set_ended_ms(to_ms(now));
 }
 
 WallTime last_sign(const Job& job) {
@@ -126,11 +161,18 @@ std::optional<Ticket> read_ticket(std::string_view body) {
   return ticket;
 }
 
-Push push_waiting(const std::string& job, const Job& record, size_t first) {
+Push push_waiting(const std::string& job, const Job& record) {
+  return push_fresh(job, Job(), record);
+}
+
+Push push_fresh(const std::string& job, const Job& before, const Job& record) {
   Push push{queue_of(record.tenant()), {}};
-  for (size_t i = first; i < static_cast<size_t>(record.partitions_size()); ++i) {
-    if (record.partitions(static_cast<int>(i)).queued()) {
-      push.messages.push_back(message_of(job, record, i));
+  for (int i = 0; i < record.partitions_size(); ++i) {
+    const Job::Partition& one = record.partitions(i);
+    const bool known = i < before.partitions_size() && before.partitions(i).queued() &&
+                       before.partitions(i).turn() == one.turn();
+    if (one.queued() && !known) {
+      push.messages.push_back(message_of(job, record, static_cast<size_t>(i)));
     }
   }
   return push;

@@ -36,9 +36,16 @@ bool add_rest(Job& job);
 void queue_again(Job& job, size_t partition, bool crashed);
 bool is_hopeless(const Job::Partition& partition);
 
-// All have finished, and have done enough. Then the job needs no more looking after.
-bool is_complete(const Job& job);
 uint64_t done_of(const Job& job);
+// All iterations are done, or said to be: nobody needs to begin. Never of a job that is not
+// balanced: there each partition has something of its own to do.
+bool is_nothing_left(const Job& job);
+// If so, what waits need not be handed out any more; what has failed for good need not be done.
+void spare_waiting(Job& job);
+// All that somebody had to do is done. What a job still needs for its end are the results.
+bool is_worked_off(const Job& job);
+// From then on nothing of it changes.
+void set_ended(Job& job, WallTime now);
 // When anything was last heard of it.
 WallTime last_sign(const Job& job);
 
@@ -51,7 +58,9 @@ struct Ticket {
 Message message_of(const std::string& job, const Job& record, size_t partition);
 std::optional<Ticket> read_ticket(std::string_view body);
 // Of all partitions that wait, from `first` on.
-Push push_waiting(const std::string& job, const Job& record, size_t first = 0);
+Push push_waiting(const std::string& job, const Job& record);
+// Of those that wait, and did not before.
+Push push_fresh(const std::string& job, const Job& before, const Job& record);
 
 // `not_found`
 Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id);

@@ -1,5 +1,6 @@
 #include "tascaas/keys.h"
 
+#include <charconv>
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -16,8 +17,8 @@ std::string job_row(std::string_view id) { return fmt::format("job/{}", id); }
 std::string active_row(std::string_view tenant, std::string_view id) {
   return fmt::format("active/{}/{}", tenant, id);
 }
-std::string intake_row(std::string_view tenant, std::string_view id) {
-  return fmt::format("intake/{}/{}", tenant, id);
+std::string intake_row(std::string_view tenant, std::string_view digest) {
+  return fmt::format("intake/{}/{}", tenant, digest);
 }
 std::string file_row(std::string_view tenant, std::string_view key) {
   return fmt::format("file/{}/{}", tenant, key);
@@ -40,6 +41,35 @@ bool is_file_key(std::string_view key) {
 
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name) {
   return fmt::format("{}{}/worker-{}/{}", kResults, job, worker, name);
+}
+
+std::string file_key_of(std::string_view name) {
+  std::string key;
+  for (const char byte : name) {
+    const bool visible = byte >= 0x21 && byte <= 0x7e;
+    key +=
+        visible ? std::string(1, byte) : fmt::format("%{:02X}", static_cast<unsigned char>(byte));
+  }
+  return key;
+}
+
+std::optional<size_t> read_partition_number(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+std::optional<ResultPlace> place_of_results(std::string_view key) {
+  constexpr std::string_view kWorker = "/worker-";
+  constexpr std::string_view kName = "/results.dat";
+  if (!key.starts_with(kResults) || !key.ends_with(kName)) return {};
+  key = key.substr(kResults.size(), key.size() - kResults.size() - kName.size());
+  const size_t slash = key.find(kWorker);
+  if (slash == std::string_view::npos) return {};
+  const auto partition = read_partition_number(key.substr(slash + kWorker.size()));
+  if (!partition) return {};
+  return ResultPlace{std::string(key.substr(0, slash)), *partition};
 }
 
 }  // namespace dunlin::tascaas

@@ -6,12 +6,13 @@
 //   dispatch/NAME          Dispatch, with the infrastructures; without a name: Dunlin's own workers
 //   job/ID                 Job
 //   active/NAME/ID         a job that has not ended
-//   intake/NAME/ID         Intake of the job file that the job came from, or would have
+//   intake/NAME/DIGEST     Intake of a job file, which names its job
 //   file/NAME/KEY          File: what users and partitions know by that key
 //   signing                SigningKey, of URLs
 //   retiring               Retiring
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,7 @@ std::string node_row(std::string_view id);
 std::string dispatch_row(std::string_view tenant);
 std::string job_row(std::string_view id);
 std::string active_row(std::string_view tenant, std::string_view id);
-std::string intake_row(std::string_view tenant, std::string_view id);
+std::string intake_row(std::string_view tenant, std::string_view digest);
 std::string file_row(std::string_view tenant, std::string_view key);
 
 std::string queue_of(std::string_view tenant);
@@ -45,6 +46,18 @@ inline constexpr std::string_view kResults = "output/results/";
 inline constexpr size_t kFileKeyMax = 400;
 bool is_file_key(std::string_view key);
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name);
+
+// What users call a file, as a key: bytes that no key may have become %XX.
+std::string file_key_of(std::string_view name);
+
+// Whose results a file is; nothing if it is another one.
+struct ResultPlace {
+  std::string job;
+  size_t partition = 0;
+};
+std::optional<ResultPlace> place_of_results(std::string_view key);
+// The number of a partition, as clients write it in paths.
+std::optional<size_t> read_partition_number(std::string_view text);
 
 inline int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 inline WallTime from_ms(int64_t ms) { return WallTime(Millis(ms)); }

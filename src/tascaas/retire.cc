@@ -10,6 +10,7 @@
 
 #include "model/keys.h"
 #include "model/rows.h"
+#include "tascaas/intake.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/records.pb.h"
@@ -66,11 +67,12 @@ bool is_due(const Look& look, const Intake& intake, const Stored<Job>& job, cons
 }
 
 // The row of the job is compared first: who has heard of it meanwhile has changed it.
-Result<void> erase_job(Look& look, const Row& intake, const Row& job, const Parts& parts) {
+Result<void> erase_job(Look& look, const Row& intake, const Row& job, const std::string& tenant) {
   const std::string table(kTable);
+  const std::string id = job.key.substr(job_row("").size());
   std::vector<Write> writes;
   if (job.version != 0) writes.emplace_back(Erase{table, job.key, job.version});
-  writes.emplace_back(Erase{table, active_row(parts.tenant, parts.rest), kAnyVersion});
+  writes.emplace_back(Erase{table, active_row(tenant, id), kAnyVersion});
   writes.emplace_back(Erase{table, intake.key, intake.version});
   const auto erased = look.store.commit(writes);
   if (!erased.ok() && erased.error().code != Code::conflict) return erased.error();
@@ -79,7 +81,11 @@ Result<void> erase_job(Look& look, const Row& intake, const Row& job, const Part
 
 Result<void> retire_jobs(Look& look, const std::vector<Row>& intakes) {
   std::vector<std::string> keys;
-  for (const Row& row : intakes) keys.push_back(job_row(split(row.key, kIntakes).rest));
+  for (const Row& row : intakes) {
+    const auto intake = parse_row<Intake>(kTable, row);
+    const std::string digest = split(row.key, kIntakes).rest;
+    keys.push_back(job_row(intake.ok() ? job_of(digest, intake.value().record) : digest));
+  }
   const std::vector<Row> jobs = TRY(get_rows(look.store.table(), kTable, keys));
   for (size_t i = 0; i < intakes.size(); ++i) {
     const Parts parts = split(intakes[i].key, kIntakes);
@@ -89,7 +95,7 @@ Result<void> retire_jobs(Look& look, const std::vector<Row>& intakes) {
     // A tenant that is being removed takes all with it; what is damaged stays, for people.
     if (tenant == look.tenants.end() || !intake.ok() || !job.ok()) continue;
     if (!is_due(look, intake.value().record, job.value(), tenant->second)) continue;
-    TRY(erase_job(look, intakes[i], jobs[i], parts));
+    TRY(erase_job(look, intakes[i], jobs[i], parts.tenant));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "sim/test_retention.h"
 #include "tascaas/dispatcher.h"
+#include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/job.h"
@@ -68,6 +69,7 @@ class Retire : public testing::Test {
     now_ += std::chrono::seconds(60);
     EXPECT_EQ(say(job, Word::finish, std::chrono::seconds(60)).code, balance::Code::ok);
     put(result_key(job, "0", "results.dat"), "results");
+    EXPECT_TRUE(results_came(*store_, job, 0, now_).ok());
     return job;
   }
   void retire_at(WallTime now) { ASSERT_TRUE(retire(*store_, rule_, now).ok()); }
@@ -153,10 +155,11 @@ TEST_F(Retire, AFileThatIsPutAgainBecomesANewJob) {
   const std::string job = end_one("a.config");
   retire_at(now_ + kKeep);
   now_ += kKeep;
-  EXPECT_EQ(drop("a.config"), job);
-  begin(job);
+  const std::string again = drop("a.config");
+  EXPECT_NE(again, job);
+  begin(again);
   retire_at(now_ + kKeep);
-  EXPECT_EQ(read_tascaas_job(store_->table(), job).value().record.ended_ms(), 0);
+  EXPECT_EQ(read_tascaas_job(store_->table(), again).value().record.ended_ms(), 0);
 }
 
 TEST_F(Retire, WhoSpeaksOfAJobThatIsGoneSpeaksOfAnUnknownOne) {

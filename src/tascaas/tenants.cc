@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/names.h"
 #include "model/rows.h"
+#include "tascaas/intake.h"
 #include "tascaas/keys.h"
 
 namespace dunlin::tascaas {
@@ -133,7 +134,9 @@ Result<void> remove_tenant(Store& store, const std::string& name) {
   TRY(table.erase(kTable, dispatch_row(name), kAnyVersion));
   const std::string intakes = intake_row(name, "");
   for (const Row& row : TRY(scan_all(table, intakes))) {
-    TRY(table.erase(kTable, job_row(row.key.substr(intakes.size())), kAnyVersion));
+    const std::string digest = row.key.substr(intakes.size());
+    const Intake intake = TRY(parse_row<Intake>(kTable, row)).record;
+    TRY(table.erase(kTable, job_row(job_of(digest, intake)), kAnyVersion));
   }
   TRY(erase_all(table, intakes));
   TRY(erase_all(table, active_row(name, "")));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "balance/deadline.h"
+#include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
@@ -40,6 +41,7 @@ void grow(Job& job, const Said& said, const balance::Share& share, bool may_grow
     for (size_t i = 0; i < more; ++i) add_partition(job, said.done);
   }
   if (said.word == Word::finish) add_rest(job);
+  if (said.word != Word::start) spare_waiting(job);
 }
 
 balance::Share apply(Job& job, const Said& said, WallTime now) {
@@ -77,22 +79,9 @@ Result<void> leave_report(Store& store, const std::string& id, const Job& job, s
   return put_text(store, job.tenant(), key, speed_report(id, job, partition), now);
 }
 
-// The new version; nothing if somebody else was quicker.
-Result<std::optional<uint64_t>> write(Store& store, const std::string& id,
-                                      const Stored<Job>& before, Job& job, WallTime now) {
-  const bool ends = job.ended_ms() == 0 && is_complete(job);
-  if (ends) job.set_ended_ms(to_ms(now));
-  std::vector<Write> writes = {
-      Put{std::string(kTable), job_row(id), job.SerializeAsString(), before.version}};
-  Push push = push_waiting(id, job, static_cast<size_t>(before.record.partitions_size()));
-  if (!push.messages.empty()) writes.emplace_back(std::move(push));
-  if (ends) {
-    writes.emplace_back(Erase{std::string(kTable), active_row(job.tenant(), id), kAnyVersion});
-  }
-  const Result<uint64_t> written = store.commit(writes);
-  if (written.ok()) return std::optional(written.value());
-  if (written.error().code == Code::conflict) return std::optional<uint64_t>();
-  return written.error();
+// Nobody may begin a partition that was never handed out to anybody.
+bool was_handed_out(const Job::Partition& partition) {
+  return !partition.queued() || partition.turn() > 1;
 }
 
 }  // namespace
@@ -125,16 +114,25 @@ Result<balance::Share> take_turn(Store& store, const std::string& id, const Said
       return Error{Code::invalid, "there is no such partition"};
     }
     Job job = before.record;
+    const Job::Partition& partition = job.partitions(static_cast<int>(said.partition));
+    // Whoever got it all the same, before nothing was left, may end.
+    if (partition.spare()) return balance::Share{balance::Code::ok, said.done, 0};
+    if (!was_handed_out(partition) && said.word == Word::start) {
+      if (guessed) continue;
+      return Error{Code::denied, fmt::format("worker {} was not handed out: fetch it with "
+                                             "/node/ID/jobs",
+                                             said.partition)};
+    }
     const balance::Share share = apply(job, said, now);
     const bool refused = share.code != balance::Code::ok;
     if (refused && guessed) continue;  // Only who has looked may say no.
     if (!refused) {
-      const std::optional<uint64_t> version = TRY(write(store, id, before, job, now));
+      const std::optional<uint64_t> version = TRY(write_job(store, id, before, job, now));
       if (!version) continue;
       if (cache != nullptr) cache->keep(id, {job, *version});
     }
     // Also for who repeats its finish because the answer was lost.
-    if (said.word == Word::finish && job.partitions(static_cast<int>(said.partition)).finished()) {
+    if (said.word == Word::finish && partition.finished()) {
       TRY(leave_report(store, id, job, said.partition, now));
     }
     return share;

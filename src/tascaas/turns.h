@@ -32,8 +32,9 @@ class JobCache {
   virtual void keep(const std::string& id, Stored<Job> job) = 0;
 };
 
-// `not_found` if there is no such job, `invalid` if it has no such partition; what the balancer
-// does not like is in the share's code. A finished partition leaves its speeds in balance.rep.
+// `not_found` if there is no such job, `invalid` if it has no such partition, `denied` if it begins
+// and was never handed out; what the balancer does not like is in the share's code. A finished
+// partition leaves its speeds in balance.rep.
 // `cache` may be null.
 Result<balance::Share> take_turn(Store& store, const std::string& job, const Said& said,
                                  WallTime now, JobCache* cache = nullptr);

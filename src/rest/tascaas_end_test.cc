@@ -1,0 +1,252 @@
+// How jobs of TaScaaS grow and end, as clients see it: late partitions, results, what is left over.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <map>
+
+#include "hub/test_tenant.h"
+
+namespace dunlin::rest {
+namespace {
+
+using std::chrono::seconds;
+
+class TascaasEnd : public testing::Test {
+ protected:
+  std::string lb(const std::string& job, const std::string& call) const {
+    const HttpAnswer answer = rest.get("/test/lb/" + job + "/" + call);
+    return answer.status == 200 ? answer.body : fmt::format("{}: {}", answer.status, answer.body);
+  }
+  uint64_t assigned(const std::string& job, const std::string& call) const {
+    const std::string text = lb(job, call);
+    const size_t at = text.find("Assigned: ");
+    if (at == std::string::npos) ADD_FAILURE() << text;
+    return at == std::string::npos ? 0 : std::stoull(text.substr(at + 10));
+  }
+  std::string state(const std::string& job) const {
+    const auto listed = HttpClient(rest.port())
+                            .get("/tenant/v1/jobs/" + job,
+                                 fmt::format("authorization: Bearer {}\r\n", tenant.secret));
+    return json::parse(listed.body).at("state");
+  }
+  // The infrastructure lives on while a service that looks at once looks after all jobs.
+  void pass(Millis time, const std::string& infra = "") {
+    rest.clock().move(time);
+    if (!infra.empty()) {
+      EXPECT_EQ(rest.get("/node/" + infra + "/update").status, 200);
+    }
+    const TestRest other({}, &rest);
+    tenant.enroll(1, 1, &other);
+  }
+
+  mutable TestRest rest;
+  TestTenant tenant{rest, "physics", {.start_time = seconds(100)}};
+};
+
+// The reproduction of a job that grew for its deadline: the second partition was told to stop.
+TEST_F(TascaasEnd, WhoStartsLateGetsARealShare) {
+  tenant.drop("late.config", 1'000'000, 400, 2);
+  const json configs = tenant.fetch(tenant.enroll(), 2);
+  const std::string job = configs[0].at("ID");
+  EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 500'000U);
+  for (int t = 20; t <= 40; t += 20) {
+    rest.clock().move(seconds(20));
+    assigned(job, fmt::format("report?worker=0&nIter={}&dt={}", 100 * t, t));
+  }
+  EXPECT_EQ(assigned(job, "start?worker=1&dt=0"), 500'000U);
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(assigned(job, "report?worker=0&nIter=6000&dt=60"), 500'000U);
+  rest.clock().move(seconds(1));
+  EXPECT_EQ(assigned(job, "report?worker=1&nIter=2000&dt=21"), 500'000U);
+}
+
+// A job that one partition would take three times as long for as there is: others are added, have
+// real shares, and it is done in time.
+TEST_F(TascaasEnd, ADeadlineIsMetByPartitionsThatAreAdded) {
+  tenant.drop("a.config", 120'000, 400);  // At 100 a second: 1,200 s.
+  const std::string infra = tenant.enroll(9, 9);
+  struct Runner {
+    int64_t began = 0;
+    uint64_t assigned = 0;
+    bool ended = false;
+  };
+  std::map<size_t, Runner> runners;
+  std::string job;
+  int64_t now = 0;
+  for (; now <= 400; now += 5) {
+    for (const json& one : tenant.fetch(infra, 9)) {
+      job = one.at("ID");
+      const size_t worker = std::stoul(one.at("worker").get<std::string>());
+      runners[worker] = {now, assigned(job, fmt::format("start?worker={}&dt=0", worker)), false};
+    }
+    rest.clock().move(seconds(5));
+    for (auto& [worker, runner] : runners) {
+      const int64_t dt = now + 5 - runner.began;
+      const auto done = std::min<uint64_t>(100 * static_cast<uint64_t>(dt), runner.assigned);
+      if (runner.ended) continue;
+      if (done < runner.assigned) {
+        if (dt % 20 != 0) continue;
+        runner.assigned =
+            assigned(job, fmt::format("report?worker={}&nIter={}&dt={}", worker, done, dt));
+        const bool all = tascaas::done_of(tenant.job(job)) >= 120'000;
+        EXPECT_TRUE(all || runner.assigned > done) << worker << " is told to stop at " << now;
+        continue;
+      }
+      EXPECT_EQ(lb(job, fmt::format("finish?worker={}&nIter={}&dt={}", worker, done, dt)), "0\n");
+      EXPECT_EQ(tenant.upload(infra, job, worker), 200);
+      runner.ended = true;
+    }
+    if (tenant.job(job).ended_ms() != 0) break;
+  }
+  EXPECT_GE(runners.size(), 3U);
+  EXPECT_LE(now, 400);
+  EXPECT_EQ(state(job), "done");
+}
+
+TEST_F(TascaasEnd, AJobIsDoneWhenItsResultsAreThere) {
+  tenant.drop("a.config", 1000, 600);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=20"), "0\n");
+  EXPECT_EQ(state(job), "running");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
+TEST_F(TascaasEnd, WhoseResultsNeverComeIsHandedOutAgain) {
+  tenant.drop("a.config", 1000, 600);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=20"), "0\n");
+  pass(seconds(99), infra);
+  EXPECT_TRUE(tenant.fetch(infra, 1).empty());
+  pass(seconds(2), infra);
+  ASSERT_EQ(tenant.fetch(infra, 1).size(), 1U);
+  EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 1000U);
+  rest.clock().move(seconds(30));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=30"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
+// Its daemon is dead, and it works on.
+TEST_F(TascaasEnd, WhoIsForgottenMayBringTheResultsOfWhatItHas) {
+  tenant.drop("a.config", 1000, 600);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  for (int t = 50; t <= 1600; t += 50) {
+    rest.clock().move(seconds(50));
+    EXPECT_TRUE(lb(job, fmt::format("report?worker=0&nIter={}&dt={}", t / 2, t)).starts_with("0"));
+  }
+  pass(seconds(10));
+  EXPECT_EQ(rest.get("/node/" + infra + "/update").status, 401);
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=1610"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 1), 401) << "nobody has that";
+  EXPECT_EQ(tenant.upload(infra, "other", 0), 401);
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
+TEST_F(TascaasEnd, WhatWaitsIsNotHandedOutWhenNothingIsLeft) {
+  tenant.drop("a.config", 9000, 600, 4);
+  const std::string infra = tenant.enroll();
+  const json configs = tenant.fetch(infra, 2);
+  const std::string job = configs[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(40));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=9263&dt=40"), "0\n");
+  EXPECT_TRUE(tenant.fetch(infra, 9).empty());
+  // One that was handed out before has nothing to do; the job does not wait for it.
+  EXPECT_EQ(assigned(job, "start?worker=1&dt=0"), 0U);
+  rest.clock().move(seconds(2));
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "running");
+  EXPECT_EQ(lb(job, "finish?worker=1&nIter=0&dt=2"), "0\n");
+  EXPECT_EQ(state(job), "done");
+  EXPECT_EQ(assigned(job, "start?worker=3&dt=0"), 0U);
+  EXPECT_EQ(lb(job, "finish?worker=3&nIter=0&dt=2"), "0\n");
+}
+
+// What was done by who died is lost with it.
+TEST_F(TascaasEnd, WhatIsLostAfterNothingWasLeftIsDoneAgain) {
+  tenant.drop("a.config", 9000, 600, 2);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(30));
+  assigned(job, "report?worker=0&nIter=9100&dt=30");
+  EXPECT_TRUE(tenant.fetch(infra, 9).empty());
+  pass(seconds(121), infra);
+  const json again = tenant.fetch(infra, 9);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 4500U);
+  rest.clock().move(seconds(30));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=4500&dt=30"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  const json rest_of_it = tenant.fetch(infra, 9);
+  ASSERT_EQ(rest_of_it.size(), 1U) << "somebody has to do the other half";
+  EXPECT_EQ(rest_of_it[0].at("nIter"), "4500");
+}
+
+TEST_F(TascaasEnd, WithoutATimeResultsEndAPartitionAtOnce) {
+  tenant.drop("a.config", 7, 0, 2);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  assigned(job, "start?worker=1&dt=0");
+  EXPECT_EQ(tenant.upload(infra, job, 1), 200);
+  EXPECT_EQ(lb(job, "finish?nIter="), "400: missing worker number");
+  EXPECT_EQ(state(job), "running");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+  EXPECT_EQ(tascaas::done_of(tenant.job(job)), 7U);
+}
+
+TEST_F(TascaasEnd, WithoutATimeWhoIsSilentForHalfOfTheTimeoutIsHandedOutAgain) {
+  tenant.drop("a.config", 7, 0);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  for (int hours = 1; hours <= 12; ++hours) {
+    for (int i = 0; i < 6; ++i) {
+      rest.clock().move(seconds(600));
+      EXPECT_EQ(rest.get("/node/" + infra + "/update").status, 200);
+    }
+  }
+  pass(seconds(0), infra);
+  EXPECT_TRUE(tenant.fetch(infra, 2).empty());
+  pass(seconds(1), infra);
+  EXPECT_EQ(tenant.fetch(infra, 2).size(), 1U);
+}
+
+TEST_F(TascaasEnd, WhatWasNeverHandedOutCannotBeStarted) {
+  tenant.drop("a.config", 100, 600, 2);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  EXPECT_EQ(lb(job, "start?worker=1&dt=0"),
+            "400: worker 1 was not handed out: fetch it with /node/ID/jobs");
+  EXPECT_EQ(lb(job, "report?worker=1&nIter=10&dt=20"), "1 5\n");
+  EXPECT_EQ(lb(job, "finish?worker=1&nIter=50&dt=20"), "3 5\n");
+  EXPECT_EQ(tenant.fetch(infra, 1).size(), 1U);
+  EXPECT_EQ(assigned(job, "start?worker=1&dt=0"), 50U);
+}
+
+// One request moves the advice by one phase.
+TEST_F(TascaasEnd, AfterALongSilenceAdviceIsFollowedForAWhile) {
+  tenant.drop("a.config", 100, 600, 4);
+  const std::string infra = tenant.enroll(1, 10);
+  rest.clock().move(seconds(650));
+  EXPECT_EQ(tenant.fetch(infra, 1).size(), 1U);
+  const std::string row = tascaas::dispatch_row("physics");
+  const auto dispatch =
+      read_record<tascaas::Dispatch>(tenant.store().table(), tascaas::kTable, row).value().record;
+  EXPECT_TRUE(dispatch.scaling());
+}
+
+}  // namespace
+}  // namespace dunlin::rest

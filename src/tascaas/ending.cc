@@ -1,0 +1,94 @@
+#include "tascaas/ending.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "tascaas/dispatcher.h"
+#include "tascaas/job.h"
+#include "tascaas/keys.h"
+#include "tascaas/tenants.h"
+
+namespace dunlin::tascaas {
+namespace {
+
+bool has_partition(const Job& job, size_t partition) {
+  return partition < static_cast<size_t>(job.partitions_size());
+}
+
+}  // namespace
+
+Result<bool> may_end(Table& table, const std::string& id, const Job& job) {
+  if (job.ended_ms() != 0 || !is_worked_off(job)) return false;
+  std::vector<std::string> rows;
+  for (int i = 0; i < job.partitions_size(); ++i) {
+    if (job.partitions(i).done() == 0) continue;
+    rows.push_back(file_row(job.tenant(), result_key(id, std::to_string(i), "results.dat")));
+  }
+  const std::vector<Row> found = TRY(get_rows(table, kTable, rows));
+  return std::ranges::none_of(found, [](const Row& row) { return row.version == 0; });
+}
+
+Result<std::optional<uint64_t>> write_job(Store& store, const std::string& id,
+                                          const Stored<Job>& before, Job& job, WallTime now) {
+  const bool ends = TRY(may_end(store.table(), id, job));
+  if (ends) set_ended(job, now);
+  std::vector<Write> writes = {
+      Put{std::string(kTable), job_row(id), job.SerializeAsString(), before.version}};
+  Push push = push_fresh(id, before.record, job);
+  if (!push.messages.empty()) writes.emplace_back(std::move(push));
+  if (ends) {
+    writes.emplace_back(Erase{std::string(kTable), active_row(job.tenant(), id), kAnyVersion});
+  }
+  const Result<uint64_t> written = store.commit(writes);
+  if (written.ok()) return std::optional(written.value());
+  if (written.error().code == Code::conflict) return std::optional<uint64_t>();
+  return written.error();
+}
+
+Result<Tenant> uploader(Table& table, const std::string& infrastructure, const std::string& job,
+                        const std::string& partition, WallTime now) {
+  const Result<Tenant> tenant = tenant_of(table, infrastructure);
+  if (!tenant.ok() && tenant.error().code != Code::not_found) return tenant.error();
+  if (tenant.ok()) {
+    auto known = TRY(read_dispatch(table, tenant.value().name(), now));
+    if (known.find(infrastructure) != nullptr) return tenant;
+  }
+  const Error unknown = {Code::not_found, "there is no such infrastructure"};
+  const std::optional<size_t> index = read_partition_number(partition);
+  const auto row = read_tascaas_job(table, job);
+  if (!row.ok() && row.error().code != Code::not_found) return row.error();
+  if (!row.ok() || !index || !has_partition(row.value().record, *index)) return unknown;
+  const Job::Partition& its = row.value().record.partitions(static_cast<int>(*index));
+  if (infrastructure.empty() || its.holder() != infrastructure) return unknown;
+  return read_tenant(table, row.value().record.tenant());
+}
+
+void finish_by_results(Job::Partition& partition) {
+  const bool alone = partition.turn() == 1;
+  partition.set_finished(true);
+  partition.set_done(alone ? std::max(partition.done(), partition.told()) : partition.told());
+  partition.set_assigned(partition.done());
+}
+
+Result<void> results_came(Store& store, const std::string& id, size_t partition, WallTime now) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto row = read_tascaas_job(store.table(), id);
+    if (!row.ok() && row.error().code == Code::not_found) return {};  // Results of anything.
+    const Stored<Job> before = TRY(row);
+    if (before.record.ended_ms() != 0 || !has_partition(before.record, partition)) return {};
+    Job job = before.record;
+    Job::Partition& its = *job.mutable_partitions(static_cast<int>(partition));
+    // One that is balanced may have more to say; one that is not says nothing until it ends.
+    const bool ended = !is_balanced(job) && its.started() && !its.finished();
+    if (ended) {
+      finish_by_results(its);
+      add_rest(job);
+    }
+    if (!ended && !TRY(may_end(store.table(), id, job))) return {};
+    if (TRY(write_job(store, id, before, job, now))) return {};
+  }
+  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+}
+
+}  // namespace dunlin::tascaas

@@ -1,0 +1,35 @@
+// How a job ends: its partitions have finished, and the results of all of them are there. And how
+// results get there. One thread at a time, as the store.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/env.h"
+#include "model/rows.h"
+#include "store/store.h"
+#include "tascaas/records.pb.h"
+
+namespace dunlin::tascaas {
+
+// Whether all is done and all results are there. Who has done nothing leaves none.
+Result<bool> may_end(Table& table, const std::string& id, const Job& job);
+
+// Writes a job that has changed, with messages for the partitions that have come to wait, and with
+// its end if that is now. The new version; nothing if somebody else was quicker.
+Result<std::optional<uint64_t>> write_job(Store& store, const std::string& id,
+                                          const Stored<Job>& before, Job& job, WallTime now);
+
+// Whose results an infrastructure may upload: its tenant's. One that was forgotten may still bring
+// those of a partition that it has. `not_found`: it is unknown.
+Result<Tenant> uploader(Table& table, const std::string& infrastructure, const std::string& job,
+                        const std::string& partition, WallTime now);
+
+// Results of a partition are there: its job may have ended with them.
+Result<void> results_came(Store& store, const std::string& job, size_t partition, WallTime now);
+
+// Results say that a partition has ended, even if it never did: it has done its share, the least
+// that anybody who had it was told of.
+void finish_by_results(Job::Partition& partition);
+
+}  // namespace dunlin::tascaas
