@@ -214,7 +214,8 @@ bool Agent::leaves_within(Millis pause) const {
 
 // The mind asks again; people want to know why nothing happens.
 void Agent::say_trouble(const Error& error, Instant now) {
-  if (!passing(error) || now < quiet_until_) return;
+  const bool never = error.code == Code::unsupported;
+  if ((!passing(error) && !never) || now < quiet_until_) return;
   log::warning("the store cannot do what was asked, trying again: {}", error.what);
   quiet_until_ = now + kTroubleSaid;
 }

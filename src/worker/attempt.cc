@@ -10,9 +10,11 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/folder_marks.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "model/expand.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -49,9 +51,14 @@ void set_environment(const Assignment& assignment, const Expanded& expanded,
                      const SlotOptions& options, const Surroundings& around,
                      const std::string& private_folder, Command& command) {
   std::vector<std::string>& env = command.env;
-  const bool keep_env = assignment.job->spec.keep_env();
+  const bool keep_env = assignment.job->spec.keep_env() && !options.rules.foreign;
   env = keep_env ? around.all : around.scrubbed;
   if (!keep_env) set(env, "TMPDIR", private_folder);
+  if (const auto& user = options.rules.user) {
+    set(env, "HOME", user->home);
+    set(env, "SHELL", user->shell);
+    for (const char* name : {"USER", "LOGNAME"}) set(env, name, user->name);
+  }
   for (const auto& [name, value] : expanded.env) set(env, name, value);
   if (!assignment.gpus.empty()) {
     set(env, "CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(assignment.gpus, ",")));
@@ -102,6 +109,42 @@ Attempt function_call(const std::string& name, std::string argument, const SlotO
   return attempt;
 }
 
+// The least of what applies; 0 is no limit.
+uint64_t memory_max(const model::Spec& spec, const TaskRules& rules) {
+  uint64_t least = 0;
+  for (const uint64_t limit : {spec.memory_max(), rules.memory_max,
+                               rules.enforce_mem ? spec.requires_().mem_bytes() : 0}) {
+    if (limit != 0 && (least == 0 || limit < least)) least = limit;
+  }
+  return least;
+}
+
+// Another folder of the same name may be another person's.
+bool is_here(const SubmitFolder& folder) {
+  const std::vector<std::string> marks = folder_marks(folder.path);
+  return std::ranges::any_of(folder.marks, [&](const std::string& mark) {
+    return !mark.empty() && std::ranges::find(marks, mark) != marks.end();
+  });
+}
+
+// What is to be run, if it is in the submitter's folder.
+std::string program_there(const model::Spec& spec, const std::vector<std::string>& argv) {
+  std::string program = relative_program(spec.command());
+  if (!program.empty() || argv.empty()) return program;
+  model::Command own;  // That of the task, if it has one.
+  own.add_argv(argv.front());
+  return relative_program(own);
+}
+
+Attempt not_here(const std::string& folder, const std::string& program) {
+  return refused(
+      model::BLAME_TASK, Code::not_found,
+      fmt::format("there is no program {}: this worker does not have the folder {}, from "
+                  "which the job was submitted; share it, or name with --cwd a folder "
+                  "that workers have",
+                  quote(program), quote(folder)));
+}
+
 }  // namespace
 
 Surroundings Surroundings::ours(const std::string& mark) {
@@ -144,12 +187,21 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   set_environment(assignment, expanded, options, around, private_folder, command);
   command.argv = std::move(expanded.argv);
   command.cwd = expanded.cwd.empty() ? private_folder : expanded.cwd;
+  if (const auto folder = submit_folder(expanded.cwd)) {
+    command.cwd = is_here(*folder) ? folder->path : private_folder;
+    if (command.cwd != folder->path) attempt.elsewhere = folder->path;
+  }
+  if (!attempt.elsewhere.empty()) {
+    const std::string program = program_there(spec, command.argv);
+    if (!program.empty()) return not_here(attempt.elsewhere, program);
+  }
   const bool blob = !spec.stdin_blob().empty();
   command.stdin_bytes = blob ? assignment.job->stdin_bytes : std::move(expanded.stdin_bytes);
   command.timeout_ms = spec.timeout_ms();
   command.output_max = spec.output_max();
   command.file_max = spec.file_max();
-  command.memory_max = spec.memory_max();
+  command.memory_max = memory_max(spec, options.rules);
+  command.folder = private_folder;
   if (spec.has_iterations()) {
     attempt.partition = {iterative_job(assignment.job->id, spec), assignment.task,
                          assignment.attempt, 0};

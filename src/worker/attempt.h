@@ -32,6 +32,7 @@ struct Attempt {
   Command command = {};
   std::string cleanup = {};             // A shell line.
   std::optional<Taker> partition = {};  // If it is one.
+  std::string elsewhere = {};  // The submitter's folder, which is not here: it runs in a fresh one.
 };
 
 // `private_folder` is where it runs unless it says otherwise, and its TMPDIR. `slot` is {%}.

@@ -50,7 +50,8 @@ Result<void> check_user(bool allow_root) {
   if (geteuid() != 0 || allow_root) return {};
   return Error{Code::denied,
                "a worker does not run as root, because tasks would have all of its rights: start "
-               "it as another user, or accept that with --allow-root"};
+               "it as another user, name one for the tasks with --run-as, or accept that with "
+               "--allow-root"};
 }
 
 }  // namespace dunlin

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
@@ -23,7 +24,7 @@ extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* arg
 namespace dunlin {
 namespace {
 
-enum class Step { start, enter, exec };
+enum class Step { start, become, enter, exec };
 
 // Shared with the child, which writes where it failed.
 struct Plan {
@@ -43,6 +44,35 @@ struct Plan {
 BORROWS_MEMORY void limit(int what, uint64_t value) {
   const rlimit64 both = {.rlim_cur = value, .rlim_max = value};
   syscall(SYS_prlimit64, 0, what, &both, nullptr);
+}
+
+// A task of the same user could stop this process while it still borrows our memory, and so a slot
+// for ever. The kernel forgets the timer when this is another program.
+constexpr time_t kExecSecondsMax = 60;
+BORROWS_MEMORY void die_if_stopped() {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  int timer = 0;
+  if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return;
+  const itimerspec once = {.it_interval = {},
+                           .it_value = {.tv_sec = kExecSecondsMax, .tv_nsec = 0}};
+  syscall(SYS_timer_settime, timer, 0, &once, nullptr);
+}
+
+// Nothing of ours can be reached any more: a process that changed its user is not one that others
+// of that user may look into, until it is another program.
+BORROWS_MEMORY int change_user(const TaskUser& user) {
+  die_if_stopped();
+  if (syscall(SYS_setgroups, user.groups.size(), user.groups.data()) != 0) return errno;
+  if (syscall(SYS_setresgid, user.gid, user.gid, user.gid) != 0) return errno;
+  if (syscall(SYS_setresuid, user.uid, user.uid, user.uid) != 0) return errno;
+  return 0;
+}
+
+BORROWS_MEMORY void die_with_parent(const Plan& plan) {
+  syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (syscall(SYS_getppid) != plan.parent) syscall(SYS_exit_group, 127);
 }
 
 // Returns why there is no such program; does not return otherwise.
@@ -66,8 +96,7 @@ BORROWS_MEMORY int child(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   const Launch& launch = *plan.launch;
   syscall(SYS_setsid);
-  syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (syscall(SYS_getppid) != plan.parent) syscall(SYS_exit_group, 127);
+  die_with_parent(plan);
   const uint64_t zero[4] = {};  // The kernel's struct sigaction: the default.
   for (const int signal : launch.ignored) {
     syscall(SYS_rt_sigaction, signal, zero, nullptr, sizeof(uint64_t));
@@ -87,7 +116,14 @@ BORROWS_MEMORY int child(void* argument) {
   syscall(SYS_close_range, own, ~0U, 0);
   limit(RLIMIT_CORE, 0);
   if (launch.file_max != 0) limit(RLIMIT_FSIZE, launch.file_max);
-  if (launch.memory_max != 0) limit(RLIMIT_AS, launch.memory_max);
+  if (launch.procs_max != 0) limit(RLIMIT_NPROC, launch.procs_max);
+  if (launch.user != nullptr) {
+    plan.step = Step::become;
+    plan.error = change_user(*launch.user);
+    if (plan.error != 0) syscall(SYS_exit_group, 127);
+    die_with_parent(plan);  // The kernel has forgotten that, too.
+  }
+  if (!launch.may_gain_rights) syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   plan.step = Step::enter;
   if (syscall(SYS_chdir, launch.cwd) != 0) {
     plan.error = errno;
@@ -120,6 +156,10 @@ std::vector<std::string> programs_of(const std::string& name, const std::vector<
 
 Error explain(const Plan& plan) {
   const char* why = std::strerror(plan.error);
+  if (plan.step == Step::become) {
+    return {Code::unavailable,
+            fmt::format("cannot run a task as {}: {}", plan.launch->user->name, why)};
+  }
   if (plan.step == Step::enter) {
     return {Code::not_found,
             fmt::format("cannot enter the folder {}: {}", quote(plan.launch->cwd), why)};

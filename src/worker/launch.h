@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "worker/rights.h"
 
 namespace dunlin {
 
@@ -18,9 +19,11 @@ struct Launch {
   int in = -1;
   int out = -1;
   int err = -1;
-  int channel = -1;       // Its descriptor 3; -1: it has none.
-  uint64_t file_max = 0;  // Rlimits; 0: ours.
-  uint64_t memory_max = 0;
+  int channel = -1;                // Its descriptor 3; -1: it has none.
+  uint64_t file_max = 0;           // Rlimits; 0: ours.
+  uint64_t procs_max = 0;          // Of all processes of its user together.
+  const TaskUser* user = nullptr;  // None: ours.
+  bool may_gain_rights = true;
   std::span<const int> ignored = {};  // Signals to set back; those with handlers need no care.
 };
 

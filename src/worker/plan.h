@@ -57,13 +57,16 @@ struct PageView {
   std::vector<PendingOutcome> outcomes;
   std::vector<PendingMove> moves;
   std::vector<PendingClaim> claims;
+  uint32_t begins = 0;  // An attempt that starts when the page says that it has begun; 0: none.
 
   bool has_outcome(uint32_t offset) const;
   uint32_t claims_of(uint32_t offset) const;  // How many, with those that were put together.
   bool is_moved(uint32_t offset) const;
   // It has an outcome, or a message of its own.
   bool is_settled(uint32_t offset) const { return has_outcome(offset) || is_moved(offset); }
-  bool has_news() const { return !outcomes.empty() || !moves.empty() || !claims.empty(); }
+  bool has_news() const {
+    return !outcomes.empty() || !moves.empty() || !claims.empty() || begins > page.begun();
+  }
 };
 
 // A task has one claim at most: of its last attempt, with the number of those before. So a page
@@ -71,6 +74,11 @@ struct PageView {
 void add_claim(model::Page& page, uint32_t offset, uint32_t attempt, const std::string& worker);
 // Of one attempt, or all of them.
 void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> attempt);
+
+// Attempts up to this one may start from now on.
+inline void record_begun(model::Page& page, uint32_t attempt) {
+  if (attempt > page.begun()) page.set_begun(attempt);
+}
 
 struct NodeView {
   model::Node node;

@@ -1,5 +1,6 @@
 #include "worker/private_folder.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -35,7 +36,7 @@ std::vector<std::string> names_in(int folder) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     names.emplace_back(name);
-    if (names.size() == 10'000) break;
+    if (names.size() == PrivateFolder::kLeftMost) break;
   }
   closedir(stream);
   return names;
@@ -46,16 +47,28 @@ bool remove_one(int folder, const std::string& name) {
          unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
+// Of a folder, so that we may look into it and write to it. Where tasks are another user's, one of
+// them may put a link in its place meanwhile, which is not followed.
+void unlock(int parent, const std::string& name) {
+  const int folder = openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  const int failed = chmod(fmt::format("/proc/self/fd/{}", folder).c_str(), kMode);
+  close(folder);
+  // A worker that is not root may be kept from its own /proc; but then its tasks have its rights.
+  // What stays locked is noticed when it cannot be removed.
+  if (failed != 0 && geteuid() != 0) (void)!fchmodat(parent, name.c_str(), kMode, 0);
+}
+
 // Moves what is in a subfolder up, unless it can be removed at once.
 bool lift(int top, const std::string& name, uint64_t& lifted) {
-  fchmodat(top, name.c_str(), kMode, 0);
+  unlock(top, name);
   const int folder = openat(top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return false;
   bool all = true;
   for (auto names = names_in(folder); all && !names.empty(); names = names_in(folder)) {
     for (const std::string& inside : names) {
       if (remove_one(folder, inside)) continue;
-      fchmodat(folder, inside.c_str(), kMode, 0);  // A folder that moves is written to.
+      unlock(folder, inside);  // A folder that moves is written to.
       bool moved = false;
       for (int tries = 0; !moved && tries < kNamesMax; ++tries) {
         const std::string free = fmt::format("lifted-{}", ++lifted);
@@ -124,6 +137,16 @@ bool PrivateFolder::untouched() const {
   return lseek(descriptor_, 0, SEEK_SET) == 0 && is_empty(descriptor_);
 }
 
+PrivateFolder::Left PrivateFolder::left() const {
+  if (untouched()) return {};
+  const int folder = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return {};
+  const std::vector<std::string> names = names_in(folder);
+  close(folder);
+  if (names.empty()) return {};
+  return {.count = names.size(), .name = *std::ranges::min_element(names)};
+}
+
 void PrivateFolder::tidy() {
   if (untouched()) return;
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
@@ -152,9 +175,10 @@ Result<void> PrivateFolder::ready() {
     if (failed || mkdir(path_.c_str(), kMode) != 0) return failure();
   }
   if (chmod(path_.c_str(), kMode) != 0) return failure();  // Whatever the umask says.
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat made = {};
   if (descriptor_ < 0 || fstat(descriptor_, &made) != 0) return failure();
+  if (user_ && fchown(descriptor_, user_->uid, user_->gid) != 0) return failure();
   inode_ = made.st_ino;
   return {};
 }

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "worker/rights.h"
 
 namespace dunlin {
 
 class PrivateFolder {
  public:
   // Nothing is made before the first ready().
-  explicit PrivateFolder(std::string path) : first_path_(path), path_(std::move(path)) {}
+  // It belongs to the user; none: to us.
+  explicit PrivateFolder(std::string path, std::optional<TaskUser> user = {})
+      : first_path_(path), path_(std::move(path)), user_(std::move(user)) {}
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
@@ -21,6 +25,15 @@ class PrivateFolder {
   // Makes it, if it is not there or not empty. If that fails it may have another path the next
   // time.
   Result<void> ready();
+
+  // What a task left in it: how many files and folders, and the name of one of them. At most
+  // kLeftMost are counted.
+  struct Left {
+    uint64_t count = 0;
+    std::string name = {};
+  };
+  static constexpr uint64_t kLeftMost = 10'000;
+  Left left() const;
 
   // Removes what a task left. A folder that was left as it was found is kept for the next task,
   // because making one costs more than a look.
@@ -32,6 +45,7 @@ class PrivateFolder {
 
   const std::string first_path_;
   std::string path_;
+  const std::optional<TaskUser> user_;
   uint64_t stuck_ = 0;  // Folders that could not be removed.
   int descriptor_ = -1;
   uint64_t inode_ = 0;

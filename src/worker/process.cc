@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits>
+#include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -16,10 +17,12 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/text.h"
 #include "model/keys.h"
 #include "worker/capture.h"
 #include "worker/launch.h"
 #include "worker/stamps.h"
+#include "worker/watch.h"
 
 namespace dunlin {
 namespace {
@@ -79,6 +82,11 @@ struct Pipe {
   }
 };
 
+// The smaller of two limits, of which 0 is none.
+uint64_t stricter(uint64_t a, uint64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
 int until(int64_t deadline_us) {
   if (deadline_us == kNever) return -1;
   const int64_t left_ms = (deadline_us - monotonic_us() + 999) / 1000;
@@ -101,6 +109,8 @@ struct Process::Child {
   bool timed_out = false;
   bool asked = false;  // To end.
   bool killed = false;
+  uint64_t file_max = 0;
+  std::optional<Watch> watch = {};  // If there are limits.
 
   ~Child() {
     if (own_in) close(in);
@@ -110,15 +120,15 @@ struct Process::Child {
   void signal(int number) const { ::kill(-process.pid, number); }
 };
 
-Result<std::unique_ptr<Process>> Process::make(std::string spool_prefix, Orphans& orphans) {
-  auto process = std::make_unique<Process>(std::move(spool_prefix), orphans);
+Result<std::unique_ptr<Process>> Process::make(std::string spool_prefix, const ProcessHost& host) {
+  auto process = std::make_unique<Process>(std::move(spool_prefix), host);
   TRY(process->open_all());
   return process;
 }
 
-Process::Process(std::string spool_prefix, Orphans& orphans)
+Process::Process(std::string spool_prefix, const ProcessHost& host)
     : spool_prefix_(std::move(spool_prefix)),
-      orphans_(orphans),
+      host_(host),
       stack_(kStackBytes),
       buffer_(kOutputRowMax) {
   for (int signal = 1; signal < SIGRTMAX; ++signal) {
@@ -168,6 +178,14 @@ Result<void> Process::give_files(const Command& command, Child& child) const {
   }
   if (command.drop_output) return {};
   if (!child.out_pipe.open() || !child.err_pipe.open()) return failure("make a pipe");
+  if (!host_.rules.user) return {};
+  // It may open what it has once more, as /dev/stderr.
+  const TaskUser& user = *host_.rules.user;
+  for (const int file : {child.out_pipe.to, child.err_pipe.to, child.own_in ? child.in : -1}) {
+    if (file >= 0 && fchown(file, user.uid, user.gid) != 0) {
+      return failure("give the task its streams");
+    }
+  }
   return {};
 }
 
@@ -186,14 +204,18 @@ Finished Process::run(const Command& command) {
     refuse(given.error(), outcome);
     return finished;
   }
+  const TaskRules& rules = host_.rules;
+  child.file_max = stricter(command.file_max, rules.disk_max);
   Launch plan = {.argv = &command.argv,
                  .cwd = command.cwd.c_str(),
                  .in = child.in,
                  .out = command.drop_output ? nothing_ : child.out_pipe.to,
                  .err = command.drop_output ? nothing_ : child.err_pipe.to,
                  .channel = command.channel,
-                 .file_max = command.file_max,
-                 .memory_max = command.memory_max,
+                 .file_max = child.file_max,
+                 .procs_max = rules.user ? rules.procs_max * host_.slots : 0,
+                 .user = rules.user ? &*rules.user : nullptr,
+                 .may_gain_rights = rules.may_gain_rights,
                  .ignored = ignored_};
   plan.env.reserve(command.env.size() + command.marks.size() + 1);
   for (const auto* part : {&command.env, &command.marks}) {
@@ -208,7 +230,12 @@ Finished Process::run(const Command& command) {
     return finished;
   }
   child.process = launched.value();
-  orphans_.begin(child.process.pid);
+  host_.orphans.begin(child.process.pid);
+  const Bounds bounds = {.procs = rules.procs_max,
+                         .memory = command.memory_max,
+                         .folder = rules.disk_max,
+                         .path = command.folder};
+  if (bounds.any()) child.watch.emplace(host_.census, bounds, child.process.pid, command.marks);
   follow(command, child);
   describe(command, child, finished);
   return finished;
@@ -232,6 +259,15 @@ void Process::describe(const Command& command, Child& child, Finished& finished)
   if (child.timed_out) {
     outcome.set_state(model::STATE_TIMEOUT);
     outcome.set_why(fmt::format("timeout after {} ms", command.timeout_ms));
+  }
+  const int wrote_too_much = child.file_max == 0 ? 0 : SIGXFSZ;
+  if (wrote_too_much != 0 && (outcome.signal() == SIGXFSZ || outcome.exit() == 128 + SIGXFSZ)) {
+    outcome.set_why(fmt::format("{}: it wrote a file larger than its limit of {}", outcome.why(),
+                                human_size(child.file_max)));
+  }
+  if (child.watch && !child.watch->excess().empty()) {
+    outcome.set_state(model::STATE_CRASHED);
+    outcome.set_why(child.watch->excess());
   }
   if (outcome.state() != model::STATE_OK) outcome.set_blame(model::BLAME_TASK);
   const auto keep = [&outcome](Capture& capture, model::Output& output, std::string& spool) {
@@ -282,6 +318,16 @@ int64_t Process::hurry(const Command& command, Child& child) const {
   return child.asked ? child.kill_at : child.end_at;
 }
 
+// Ends it if it uses more than it may, and returns when to look again.
+int64_t Process::limit(Child& child) {
+  if (!child.watch || child.killed) return kNever;
+  const int64_t next_us = child.watch->look(monotonic_us());
+  if (child.watch->excess().empty()) return next_us;
+  child.killed = true;
+  child.signal(SIGKILL);
+  return kNever;
+}
+
 // Until its first process is dead; then all others are killed.
 void Process::follow(const Command& command, Child& child) {
   if (command.timeout_ms != 0) {
@@ -297,7 +343,7 @@ void Process::follow(const Command& command, Child& child) {
   polled[err] = {.fd = child.err_pipe.from, .events = POLLIN, .revents = 0};
   polled[wake] = {.fd = wake_, .events = POLLIN, .revents = 0};
   while (polled[death].revents == 0) {
-    const int64_t deadline = hurry(command, child);
+    const int64_t deadline = std::min(hurry(command, child), limit(child));
     if (poll(polled.data(), polled.size(), until(deadline)) <= 0) {
       polled[death].revents = 0;
       continue;
@@ -309,7 +355,7 @@ void Process::follow(const Command& command, Child& child) {
   }
   child.signal(SIGKILL);
   while (waitpid(child.process.pid, &child.status, 0) < 0 && errno == EINTR) continue;
-  orphans_.end(child.process.pid, command.marks);
+  host_.orphans.end(child.process.pid, command.marks);
 }
 
 }  // namespace dunlin

@@ -13,6 +13,8 @@
 #include "model/records.pb.h"
 #include "worker/capture.h"
 #include "worker/orphans.h"
+#include "worker/rights.h"
+#include "worker/usage.h"
 
 namespace dunlin {
 
@@ -21,11 +23,12 @@ struct Command {
   std::vector<std::string> env = {};    // "NAME=VALUE", each name once.
   std::vector<std::string> marks = {};  // Likewise; they tell its processes from all others.
   std::string cwd = {};
+  std::string folder = {};  // Its own, whose size is limited.
   std::string stdin_bytes = {};
   int channel = -1;         // Its descriptor 3; -1: it has none.
   uint64_t timeout_ms = 0;  // 0: none. SIGTERM, and a second later SIGKILL.
   uint64_t output_max = 0;  // Bytes kept of each stream; 0: the default.
-  uint64_t file_max = 0;    // Rlimits; 0: ours.
+  uint64_t file_max = 0;    // Of a file that it writes; 0: no limit. So below.
   uint64_t memory_max = 0;
   bool drop_output = false;  // And end() does not end it, only kill() does.
 };
@@ -36,11 +39,19 @@ struct Finished {
   std::string err_spool = {};
 };
 
+// What the processes of all slots share; it outlives them.
+struct ProcessHost {
+  Orphans& orphans;
+  Census& census;
+  const TaskRules& rules;
+  uint32_t slots = 1;
+};
+
 class Process {
  public:
   // Spools are files `spool_prefix`N.out and .err.
-  static Result<std::unique_ptr<Process>> make(std::string spool_prefix, Orphans& orphans);
-  Process(std::string spool_prefix, Orphans& orphans);  // For make().
+  static Result<std::unique_ptr<Process>> make(std::string spool_prefix, const ProcessHost& host);
+  Process(std::string spool_prefix, const ProcessHost& host);  // For make().
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -63,10 +74,11 @@ class Process {
   void follow(const Command& command, Child& child);
   void read_rest(int pipe, Capture& capture);
   int64_t hurry(const Command& command, Child& child) const;
+  static int64_t limit(Child& child);
   static void describe(const Command& command, Child& child, Finished& finished);
 
   std::string spool_prefix_;
-  Orphans& orphans_;
+  const ProcessHost host_;
   uint64_t runs_ = 0;
   int nothing_ = -1;  // /dev/null
   int wake_ = -1;

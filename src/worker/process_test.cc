@@ -227,15 +227,59 @@ TEST(Process, StdinMayComeFromABlob) {
   EXPECT_EQ(slots.take(1).at(0).outcome.out().bytes(), "from afar");
 }
 
+// A task of another slot can write there at any time.
+TEST(Process, WhatOthersPutIntoAFolderIsGoneBeforeTheNextTask) {
+  TestSlots slots;
+  const std::string folder = slots.folder() + "/slot-0";
+  EXPECT_EQ(slots.out_of("ls -A"), "");
+  for (const char* what : {"touch it", "mkdir -p it/in && chmod 500 it", "ln -s / it"}) {
+    ASSERT_EQ(std::system(fmt::format("cd {} && {}", folder, what).c_str()), 0);
+    EXPECT_EQ(slots.out_of("ls -A"), "") << what;
+  }
+  ASSERT_EQ(std::system(fmt::format("rmdir {} && ln -s / {}", folder, folder).c_str()), 0);
+  EXPECT_EQ(slots.out_of("ls -A; pwd -P"), folder + "\n");
+}
+
 TEST(Process, LimitsAreSet) {
   TestSlots slots;
   EXPECT_EQ(slots.out_of("ulimit -c"), "0\n");
-  model::Spec& spec = slots.shell("ulimit -v; head -c 100000 /dev/zero > file");
+  model::Spec& spec = slots.shell("ulimit -f; head -c 100000 /dev/zero > file");
   spec.set_file_max(4096);
-  spec.set_memory_max(uint64_t{1} << 30U);
   const Ending ending = slots.run(spec);
-  EXPECT_EQ(ending.outcome.out().bytes(), "1048576\n");
-  EXPECT_NE(ending.outcome.state(), model::STATE_OK);
+  EXPECT_EQ(ending.outcome.out().bytes(), "8\n");
+  EXPECT_EQ(ending.outcome.exit(), 128 + SIGXFSZ);
+  EXPECT_EQ(
+      ending.outcome.why(),
+      "exit code 153: it wrote a file larger than its limit of 4.0 KiB; 1 file that it left in "
+      "its fresh folder went with it, \"file\": name with --cwd a folder that stays");
+}
+
+TEST(Process, ATaskThatUsesMoreMemoryThanItMayIsEndedAndTold) {
+  TestSlots slots;
+  model::Spec& spec = slots.shell("x=$(head -c 100000000 /dev/zero | tr '\\0' a); sleep 1000");
+  spec.set_memory_max(uint64_t{64} << 20U);
+  const Ending ending = slots.run(spec);
+  EXPECT_EQ(ending.outcome.state(), model::STATE_CRASHED);
+  EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
+  EXPECT_NE(ending.outcome.why().find("more than its limit of 64.0 MiB"), std::string::npos)
+      << ending.outcome.why();
+  spec.set_memory_max(uint64_t{1} << 30U);
+  spec.mutable_command()->set_argv(2, "true");
+  EXPECT_EQ(slots.run(spec).outcome.state(), model::STATE_OK);
+}
+
+TEST(Process, WhatAJobOfOthersCallsItsEnvironmentIsNotOurs) {
+  setenv("DUNLIN_TEST_SECRET", "hush", 1);
+  TestSlots own;
+  TestSlots others({.rules = {.may_gain_rights = false, .foreign = true}});
+  for (TestSlots* slots : {&own, &others}) {
+    model::Spec& spec = slots->shell(
+        "echo ${DUNLIN_TEST_SECRET:-none}; sed -n 's/^NoNewPrivs:.1/no gain/p' /proc/self/status");
+    spec.set_keep_env(true);
+    const std::string out = slots->run(spec).outcome.out().bytes();
+    EXPECT_EQ(slots == &own ? out.substr(0, 5) : out, slots == &own ? "hush\n" : "none\nno gain\n");
+  }
+  unsetenv("DUNLIN_TEST_SECRET");
 }
 
 TEST(Process, OutputUpTo64KiBIsInMemory) {
@@ -382,7 +426,9 @@ TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
   spec.set_cleanup("cp file " + slots.root() + "/$DUNLIN_JOB; echo unseen; exit 4");
   const Ending ending = slots.run(spec);
   EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
-  EXPECT_EQ(ending.outcome.why(), "cleanup: exit code 4");
+  EXPECT_EQ(ending.outcome.why(),
+            "cleanup: exit code 4; 1 file that it left in its fresh folder went with it, \"file\": "
+            "name with --cwd a folder that stays");
   EXPECT_EQ(ending.outcome.out().bytes(), "");
   EXPECT_EQ(read_file(slots.root() + "/job-1"), "made\n");
 }

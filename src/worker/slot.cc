@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/names.h"
+#include "base/text.h"
 #include "worker/channel.h"
 #include "worker/stamps.h"
 
@@ -21,6 +23,10 @@ void refuse(model::Blame blame, std::string why, model::Outcome& outcome) {
   outcome.set_state(model::STATE_REFUSED);
   outcome.set_blame(blame);
   outcome.set_why(std::move(why));
+}
+
+void add_why(const std::string& text, model::Outcome& outcome) {
+  outcome.set_why(fmt::format("{}{}{}", outcome.why(), outcome.why().empty() ? "" : "; ", text));
 }
 
 }  // namespace
@@ -147,7 +153,28 @@ void Slot::run_process(const Attempt& attempt, int64_t began_us, Ending& ending)
   } else {
     run_command(attempt, attempt.command, began_us, ending);
   }
+  if (attempt.command.cwd == folder_.path()) say_where(attempt, ending.outcome);
   folder_.tidy();
+}
+
+// Whoever looks for a file that a task wrote must hear where it went.
+void Slot::say_where(const Attempt& attempt, model::Outcome& outcome) const {
+  const bool ok = outcome.state() == model::STATE_OK;
+  const PrivateFolder::Left left = folder_.left();
+  if (left.count == 0 && (ok || attempt.elsewhere.empty())) return;
+  std::string text;
+  if (!attempt.elsewhere.empty()) {
+    text = fmt::format("it ran in a fresh folder, as this worker does not have {}",
+                       quote(attempt.elsewhere));
+  }
+  if (left.count > 0) {
+    text += fmt::format(
+        "{}{} that it left in its fresh folder went with it, {}{}: name with --cwd "
+        "a folder that stays",
+        text.empty() ? "" : "; ", count_of(left.count, "file"), quote(left.name),
+        left.count > 1 ? " among them" : "");
+  }
+  add_why(text, outcome);
 }
 
 // Only if there are iterations for it.
@@ -194,12 +221,13 @@ void Slot::clean_up(const Attempt& attempt, model::Outcome& outcome) {
                      .env = attempt.command.env,
                      .marks = attempt.command.marks,
                      .cwd = attempt.command.cwd,
+                     .folder = attempt.command.folder,
                      .timeout_ms = kCleanupMaxMs,
+                     .memory_max = attempt.command.memory_max,
                      .drop_output = true};
   const Finished finished = process_->run(command);
   if (finished.outcome.state() == model::STATE_OK) return;
-  outcome.set_why(fmt::format("{}{}cleanup: {}", outcome.why(), outcome.why().empty() ? "" : "; ",
-                              finished.outcome.why()));
+  add_why("cleanup: " + finished.outcome.why(), outcome);
 }
 
 void Slot::drop(const Tickets& tickets) {

@@ -51,7 +51,7 @@ class Slot {
       : exchange_(exchange),
         options_(options),
         around_(around),
-        folder_(std::move(private_folder)),
+        folder_(std::move(private_folder), options.rules.user),
         process_(std::move(process)) {}
 
   void work();  // The thread; returns after stop().
@@ -71,6 +71,7 @@ class Slot {
   void run_command(const Attempt& attempt, const Command& command, int64_t began_us,
                    Ending& ending);
   void clean_up(const Attempt& attempt, model::Outcome& outcome);
+  void say_where(const Attempt& attempt, model::Outcome& outcome) const;
 
   Exchange& exchange_;
   const SlotOptions& options_;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -42,6 +43,17 @@ Result<std::string> prepare_folder(const std::string& name, bool& used) {
     return failure("use the worker's folder", name, {errno, std::system_category()});
   }
   return path.string();
+}
+
+// The tasks of another user may pass through.
+Result<void> open_to(const TaskUser& user, const std::string& folder) {
+  constexpr mode_t kPass = 0011;
+  struct stat found = {};
+  const bool known = stat(folder.c_str(), &found) == 0;
+  if (!known || chmod(folder.c_str(), (found.st_mode & 07777U) | kPass) != 0) {
+    return failure("open to tasks the worker's folder", folder, {errno, std::system_category()});
+  }
+  return check_place(user, folder);
 }
 
 // Without what an earlier worker left when it was killed.
@@ -95,6 +107,8 @@ class ThreadedSlots final : public Slots {
   std::unique_ptr<Keeper> keeper_;  // Goes after all that it keeps.
   Surroundings around_;
   Orphans orphans_;
+  Census census_;
+  const ProcessHost host_ = {orphans_, census_, options_.rules, options_.slots};
   Exchange exchange_;
   std::condition_variable stop_reaping_;
   std::vector<std::unique_ptr<Slot>> slots_;
@@ -102,6 +116,7 @@ class ThreadedSlots final : public Slots {
 };
 
 Result<void> ThreadedSlots::start(bool used) {
+  if (options_.rules.user) TRY(open_to(*options_.rules.user, options_.folder));
   keeper_ = TRY(Keeper::start(options_.folder, used));
   tidy_folder(options_.folder);
   around_ = Surroundings::ours(keeper_->mark());
@@ -120,7 +135,7 @@ Result<void> ThreadedSlots::start(bool used) {
     const std::string spools = fmt::format("{}/spool-{}-", options_.folder, number);
     slots_.push_back(std::make_unique<Slot>(exchange_, options_, around_,
                                             fmt::format("{}/slot-{}", options_.folder, number),
-                                            TRY(Process::make(spools, orphans_))));
+                                            TRY(Process::make(spools, host_))));
   }
   const SignalsBlocked blocked;
   try {

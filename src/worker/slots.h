@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "model/records.pb.h"
+#include "worker/rights.h"
 
 namespace dunlin {
 
@@ -60,7 +61,8 @@ struct SlotOptions {
   std::string worker_id = {};  // For DUNLIN_WORKER.
   std::map<std::string, TaskFunction, std::less<>> functions = {};
   Turns* turns = nullptr;  // For partitions; outlives the slots.
-  bool alone = false;      // Nobody else starts processes here: all children of ours are tasks'.
+  TaskRules rules = {};
+  bool alone = false;  // Nobody else starts processes here: all children of ours are tasks'.
 };
 
 class Slots {

@@ -1,12 +1,14 @@
 # What comes first: priorities, jobs that come after others, and submissions with a key.
 source "$(dirname "$0")/lib.sh"
 start_hub
+with_token submit true
+export DUNLIN_TOKEN_FILE=$work/submit.token  # All that clients need here.
 
 # Whatever was submitted first, the larger priority starts first.
 submit --name low --priority 1 --array 0-3 -- "echo low >>$work/order"
 submit --name normal --array 0-3 -- "echo normal >>$work/order"
 submit --name high --priority 9 --array 0-3 -- "echo high >>$work/order"
-start_worker w1 --slots 1
+with_token worker start_worker w1 --slots 1
 "$DUNLIN" wait low normal high --timeout 60s >/dev/null
 same "$(uniq order | tr '\n' ,)" high,normal,low,
 

@@ -1,7 +1,9 @@
 # Tries after a failure: how many, when, for which exit codes; and `retry` of a job that has ended.
 source "$(dirname "$0")/lib.sh"
 start_hub
-start_worker w1 --slots 2
+with_token submit true
+export DUNLIN_TOKEN_FILE=$work/submit.token  # All that clients need here.
+with_token worker start_worker w1 --slots 2
 
 # The third attempt is well; each waits twice as long as the one before.
 submit --retries 5 --backoff 200ms -- 'echo $DUNLIN_ATTEMPT $(date +%s%3N) >>'"$work"'/times

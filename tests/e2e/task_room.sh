@@ -15,7 +15,7 @@ same "$(grep '^HERE' seen)" "HERE=from-here"
 same "$(grep -c ^TMPDIR="$work/w1.folder/" seen)" 1
 
 # A folder of its own, empty at each attempt, gone after it.
-submit --array 0-19 -- 'ls -A; pwd; mkdir -p a/b; echo x >a/b/c; chmod 0 a; ln -s / root'
+submit --cwd task --array 0-19 -- 'ls -A; pwd; mkdir -p a/b; echo x >a/b/c; chmod 0 a; ln -s / root'
 ends_as done "$job"
 same "$("$DUNLIN" results "$job" --quiet | grep -vc "^$work/w1.folder/")" 0
 same "$("$DUNLIN" results "$job" --quiet | wc -l | tr -d ' ')" 20

@@ -27,9 +27,9 @@ ends_as done again
 same "$("$DUNLIN" results again --json | jq -r .worker | sort -u)" bad
 
 # A task cannot lock the folder for those after it, however deep it digs.
-submit --name deep -- 'for i in $(seq 300); do mkdir d && cd d || exit 1; done; touch f; chmod 500 .'
+submit --name deep --cwd task -- 'for i in $(seq 300); do mkdir d && cd d || exit 1; done; touch f; chmod 500 .'
 ends_as done deep
-submit --name after --array 0-9 -- 'ls -A'
+submit --name after --cwd task --array 0-9 -- 'ls -A'
 ends_as done after
 same "$("$DUNLIN" results after --json | jq -r '.state + .stdout' | sort -u)" ok
 
