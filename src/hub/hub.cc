@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "hub/owner_view.h"
+
 namespace dunlin {
 namespace {
 
@@ -35,9 +37,9 @@ struct SizeOf {
 
 }  // namespace
 
-void Hub::opened(SessionId session, Scopes scopes) {
+void Hub::opened(SessionId session, Rights rights) {
   CHECK(!sessions_.contains(session));
-  sessions_[session].scopes = scopes;
+  sessions_[session].rights = std::move(rights);
 }
 
 void Hub::closed(SessionId session) {
@@ -64,7 +66,7 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
   if (const Result<void> valid = validate(request); !valid.ok()) {
     return stage(session, id, valid.error());
   }
-  if (const Result<void> allowed = allows(found->second.scopes, request); !allowed.ok()) {
+  if (const Result<void> allowed = allows(found->second.rights, request); !allowed.ok()) {
     return stage(session, id, allowed.error());
   }
   if (auto* asked = std::get_if<Pull>(&request)) return pull(session, id, std::move(*asked), now);
@@ -81,6 +83,10 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
     return give_up(upload);
   }
 
+  if (auto* commit = std::get_if<Commit>(&request); commit && note_owned(*commit)) {
+    const Result<void> valid = validate(request);
+    if (!valid.ok()) return stage(session, id, valid.error());
+  }
   // If it fails nothing became ready, and looking in vain is harmless.
   if (const auto* commit = std::get_if<Commit>(&request); commit && !queues_.empty()) {
     for (const Write& write : commit->writes) {
@@ -92,7 +98,17 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
   if (const auto* renew = std::get_if<Renew>(&request); renew && renew->hold == Millis(0)) {
     touch(renew->queue);
   }
-  stage(session, id, core_.handle(std::move(request), now));
+  stage(session, id, handle(found->second.rights, std::move(request), now));
+}
+
+// Not everybody is answered alike.
+Answer Hub::handle(const Rights& rights, Request&& request, Instant now) {
+  if (!rights.owner.empty()) return handle_as(rights.owner, core_, std::move(request), now);
+  auto* list = std::get_if<BlobList>(&request);
+  if (list == nullptr || rights.scopes.has(Scope::admin)) {
+    return core_.handle(std::move(request), now);
+  }
+  return list_public(core_, std::move(*list), now);
 }
 
 void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now) {

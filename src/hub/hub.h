@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "hub/scopes.h"
+#include "hub/rights.h"
 #include "hub/uploads.h"
 #include "store/request.h"
 
@@ -36,13 +36,14 @@ struct Reply {
 };
 
 struct HubLimits {
-  size_t waiting_max = 64;           // Pulls of one session that wait.
-  size_t unanswered_max = 1024;      // Requests of one session, waiting pulls too.
-  size_t staged_max = 8 << 20;       // Bytes of a session's answers in a turn that make it busy.
-  size_t staged_all_max = 64 << 20;  // Bytes of all answers in a turn that make everyone busy.
-  size_t uploads_max = 16;           // Of one session.
-  size_t uploads_all_max = 1024;     // Of all sessions; each is an open file.
-  size_t beginners_max = 64;         // Uploads that wait for a place, with their first part.
+  size_t waiting_max = 64;            // Pulls of one session that wait.
+  size_t unanswered_max = 1024;       // Requests of one session, waiting pulls too.
+  size_t staged_max = 8 << 20;        // Bytes of a session's answers in a turn that make it busy.
+  size_t staged_all_max = 64 << 20;   // Bytes of all answers in a turn that make everyone busy.
+  size_t uploads_max = 16;            // Of one session.
+  size_t uploads_all_max = 1024;      // Of all sessions; each is an open file.
+  size_t beginners_max = 64;          // Uploads that wait for a place, with their first part.
+  size_t unread_all_max = 256 << 20;  // Bytes of frames that are begun or wait, of all sessions.
 };
 
 class Hub {
@@ -52,11 +53,14 @@ class Hub {
 
   explicit Hub(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
 
-  void opened(SessionId session, Scopes scopes);
+  void opened(SessionId session, Rights rights);
   void closed(SessionId session);  // Its waiting pulls are forgotten.
 
   // REQUIRES: the session is open. `now` never goes back.
   void request(SessionId session, uint64_t id, Request&& request, Instant now);
+
+  // Answers it with this error instead: the session may ask no more.
+  void refuse(SessionId session, uint64_t id, Error why) { stage(session, id, std::move(why)); }
 
   // The session has staged as much as one turn should hold: its next requests are better kept until
   // after turn(). One that comes all the same is handled, or refused at unanswered_max.
@@ -77,7 +81,7 @@ class Hub {
 
  private:
   struct Session {
-    Scopes scopes;
+    Rights rights;
     size_t unanswered = 0;
     size_t staged_bytes = 0;            // Of its answers in this turn.
     absl::btree_set<uint64_t> waiting;  // Keys of `waiters_`.
@@ -96,6 +100,7 @@ class Hub {
     Instant deadline;
   };
 
+  Answer handle(const Rights& rights, Request&& request, Instant now);
   void stage(SessionId session, uint64_t id, Answer&& answer);
   void begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now);
   void take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now);

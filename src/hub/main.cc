@@ -6,19 +6,24 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <memory>
 #include <optional>
 #include <sys/stat.h>
 
 #include "aws/door.h"
 #include "backends/open.h"
+#include "backends/own_hub.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
+#include "base/inspection.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "hub/aws_host.h"
 #include "hub/aws_keys.h"
+#include "hub/host_doubts.h"
 #include "hub/http_host.h"
 #include "hub/notify.h"
 #include "hub/open_core.h"
@@ -68,6 +73,13 @@ Result<std::string> listen_for_own(Server& server) {
   return "dunlin://" + TRY(server.listen(loopback.front(), nullptr, true)).text();
 }
 
+// To the system as soon as they are free. Left to itself the library keeps more, the larger they
+// have been.
+void return_large_buffers() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 struct Said {
   std::optional<uint64_t> ms;
   std::optional<uint64_t> failed_ms;
@@ -90,11 +102,24 @@ Result<model::Retention> set_rule(Table& table, const Said& keep) {
   return rule;
 }
 
+std::string url_of(const Address& address, bool tls) {
+  return fmt::format("{}://{}", tls ? "dunlin+tls" : "dunlin", address.text());
+}
+
+// A user without a home gives --at and --token-file.
+void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls,
+                const std::string& folder) {
+  std::vector<std::string> urls;
+  for (const Address& address : addresses) urls.push_back(url_of(address, tls));
+  const Result<void> left = notes.leave(urls, token_path(folder));
+  if (!left.ok()) log::info("other commands need --at and --token-file: {}", left.error().what);
+}
+
 // Scripts wait for these lines.
 void announce(const std::vector<Address>& addresses, const std::vector<Address>& doors,
               const std::vector<Address>& https, const std::string& folder, bool tls) {
   for (const Address& address : addresses) {
-    fmt::print("listening on {}://{}\n", tls ? "dunlin+tls" : "dunlin", address.text());
+    fmt::print("listening on {}\n", url_of(address, tls));
   }
   fmt::print("token in {}\n", token_path(folder));
   for (const Address& door : doors) {
@@ -129,6 +154,8 @@ Result<void> run_hub(const ServeOptions& options) {
     return token.error();
   }
   raise_file_limit();
+  if (!options.debuggable) forbid_inspection();
+  return_large_buffers();
   Server server(clock, tls ? &*tls : nullptr);
   AwsHost aws_host;
   aws::Door door(server, aws_host, clock, tls.has_value());
@@ -141,15 +168,17 @@ Result<void> run_hub(const ServeOptions& options) {
 
   umask(077);  // What a hub keeps is its user's own.
   TRY(make_folder(folder));
+  for (const std::string& doubt : doubts_about_host(folder)) log::warning("{}", doubt);
   const std::unique_ptr<Core> core =
       TRY(open_core({.folder = folder, .ephemeral = options.ephemeral}, clock.now()));
   const auto rule = set_rule(core_store(*core, clock, random_seed())->table(), keep);
   // A hub whose disk is full starts all the same: clients can read.
   if (!rule.ok() && rule.error().code != Code::full) return rule.error();
   const std::string token = TRY(read_or_make_admin_token(folder));
-  Sessions sessions(server, *core, clock, token);
+  const size_t share = memory_share(8, HubLimits().unread_all_max);
+  Sessions sessions(server, *core, clock, token, {.unread_all_max = share});
   if (!doors.empty()) {
-    aws_host.attach(sessions, door, token);
+    aws_host.attach(sessions, door, clock, token);
     TRY(write_aws_credentials(folder, token));
   }
   if (https.empty()) server.stop_on({SIGTERM, SIGINT});
@@ -160,6 +189,8 @@ Result<void> run_hub(const ServeOptions& options) {
         return open_store(own_url, {.token = token, .deadline = kSweepAnswerMax});
       },
       {.sole = true, .chores = {tascaas::retire}}, clock);
+  HubNotes notes;
+  if (!options.no_note) leave_note(notes, bound, tls.has_value(), folder);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
   if (rule.ok()) {
     log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),
@@ -219,6 +250,12 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       ->envname("DUNLIN_TLS_KEY");
   command->add_flag("--insecure", options.insecure, "Listen beyond this machine without TLS")
       ->envname("DUNLIN_INSECURE");
+  command
+      ->add_flag("--debuggable", options.debuggable,
+                 "Let debuggers of its user into the hub; and core dumps")
+      ->envname("DUNLIN_DEBUGGABLE");
+  command->add_flag("--no-note", options.no_note,
+                    "Leave no note by which your other commands find this hub and its token");
   command->callback([&options, &exit_code] {
     const Result<void> served = run_hub(options);
     exit_code = served.ok() ? kExitDone : report(served.error());

@@ -22,6 +22,8 @@ struct ServeOptions {
   std::string tls_cert;
   std::string tls_key;
   bool insecure = false;
+  bool debuggable = false;  // See base/inspection.h.
+  bool no_note = false;     // Other programs of the user are not to find it.
 };
 
 // Serves until SIGTERM or SIGINT. Everything is checked before anything is changed.

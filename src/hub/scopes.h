@@ -1,8 +1,9 @@
-// What the holder of a token may ask of a hub. Pure.
+// The scopes of tokens. Each includes those before it. What exactly they allow, table by table:
+// hub/table_rules.h and docs/SECURITY.md. Pure.
 //
 //   read     look: get, scan, depth, blobs, info
-//   submit   read, and write; take messages only from queues named reply.*
-//   worker   submit, and take messages from any queue, erase blobs
+//   submit   read, and what submitting and steering jobs writes; take replies
+//   worker   submit, and what running tasks writes; take messages, erase blobs
 //   admin    everything
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/request.h"
+#include "base/result.h"
 
 namespace dunlin {
 
@@ -30,9 +31,14 @@ class Scopes {
   constexpr bool empty() const { return bits_ == 0; }
   constexpr bool operator==(const Scopes&) const = default;
 
+  // Whether one of them is this one, or includes it.
+  constexpr bool reach(Scope least) const { return bits_ >= static_cast<uint8_t>(least); }
+
  private:
   uint8_t bits_ = 0;
 };
+
+std::string_view name_of(Scope scope);
 
 // Names in a fixed order with commas: "read,submit".
 std::string to_text(Scopes scopes);
@@ -42,8 +48,5 @@ Result<Scopes> parse_scopes(std::string_view text);
 
 // Queues from which a submitter may take messages: the answers to what it submitted.
 inline constexpr std::string_view kReplyPrefix = "reply.";
-
-// `denied` says which scope is missing and how to get it.
-Result<void> allows(Scopes scopes, const Request& request);
 
 }  // namespace dunlin

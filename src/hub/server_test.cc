@@ -207,6 +207,24 @@ TEST(Server, APeerThatDoesNotGreetIsDropped) {
   for (const std::string& line : lines) EXPECT_NE(line.find("no hello in time"), std::string::npos);
 }
 
+TEST(Server, SilentPeersMakeRoomForOthers) {
+  LogLines log;
+  {
+    TestHub hub({.peers_max = 8, .strangers_max = 6});
+    std::vector<std::unique_ptr<TestClient>> silent;
+    for (int i = 0; i < 60; ++i) {
+      silent.push_back(std::make_unique<TestClient>(hub));
+      if (i % 10 == 9) {
+        Honest honest(hub);
+        honest.works();
+      }
+    }
+    EXPECT_FALSE(silent.front()->next_frame()) << "it said nothing for longest";
+  }
+  const std::vector<std::string> lines = log.take();
+  EXPECT_LE(lines.size(), 21U) << "they are no flood in the log";
+}
+
 // Asks for much more than the connection holds, and reads nothing.
 void ask_without_reading(TestClient& client) {
   client.join();

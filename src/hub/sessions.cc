@@ -3,43 +3,91 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "base/log.h"
+#include "base/bytes.h"
+#include "base/memory.h"
 #include "hub/notify.h"
 #include "hub/token.h"
 
 namespace dunlin {
+namespace {
+
+constexpr size_t kReadFrameMax = 1 << 20;  // Of who may only read.
+constexpr size_t kReadSize = 1 << 20;      // What a peer may add in a turn, about.
+
+}  // namespace
 
 void Sessions::opened(PeerId peer, bool crowded) { sessions_[peer].crowded = crowded; }
 
 Result<void> Sessions::received(PeerId peer, std::string_view bytes, Instant now) {
   Session& session = sessions_.at(peer);
+  if (session.refused) return {};
+  bool whole = false;
+  TRY(read(peer, session, bytes, whole, now));
+  account(peer, session, whole, now);
+  if (holdings_.is_too_much(session.unread)) {
+    return Error{Code::full, "all connections together have begun more than is kept"};
+  }
+  return {};
+}
+
+// Takes the frames that are whole; says whether one was.
+Result<void> Sessions::read(PeerId peer, Session& session, std::string_view bytes, bool& whole,
+                            Instant now) {
   session.unread += bytes.size();
   session.reader.feed(bytes);
   while (!session.refused) {
-    const Result<std::optional<std::string_view>> next = session.reader.next();
+    const auto next = if_memory_lasts([&session] { return session.reader.next(); });
     if (!next.ok() && next.error().code == Code::unsupported) {
       refuse(peer, session, {next.error().code, next.error().what});
       return {};
     }
     const std::optional<std::string_view> frame = TRY(next);
     if (!frame) break;
+    whole = true;
     session.unread -= frame->size() + kFrameHeaderSize;
-    if (!session.greeted) {
-      TRY(greet(peer, session, *frame));
-      continue;
-    }
-    NumberedRequest asked = TRY(codec_.decode_request(*frame));
-    if (session.kept.empty() && !hub_.busy(peer)) {
-      hub_.request(peer, asked.id, std::move(asked.request), now);
-      continue;
-    }
-    if (session.kept.empty()) {
-      keeping_.push_back(peer);
-      peers_.pause(peer, true);
-    }
-    session.kept.push_back(std::move(asked));
+    TRY(session.greeted ? take(peer, session, *frame, now) : greet(peer, session, *frame));
   }
   return {};
+}
+
+// Asks the mind, or keeps the frame as it is: what it says would take many times the room.
+Result<void> Sessions::take(PeerId peer, Session& session, std::string_view frame, Instant now) {
+  if (session.kept.empty() && !hub_.busy(peer)) {
+    ask(peer, session, TRY(if_memory_lasts([&] { return codec_.decode_request(frame); })), now);
+    return {};
+  }
+  if (session.kept.empty()) {
+    keeping_.push_back(peer);
+    peers_.pause(peer, true);
+  }
+  return if_memory_lasts([&]() -> Result<void> {
+    append_fixed(session.kept, static_cast<uint32_t>(frame.size()));
+    session.kept += frame;
+    return {};
+  });
+}
+
+// Notes what is kept of a peer, and holds it back if that of all is too much.
+void Sessions::account(PeerId peer, Session& session, bool anew, Instant now) {
+  const bool waits = !session.kept.empty();
+  holdings_.keep(peer, session.unread + session.kept.size(), anew || waits, now);
+  if (waits) holdings_.waits(peer, true, now);
+  if (session.held_back || waits || !holdings_.must_wait(peer)) return;
+  session.held_back = true;
+  held_back_.push_back(peer);
+  holdings_.waits(peer, true, now);
+  peers_.pause(peer, true);
+}
+
+void Sessions::drop(PeerId peer, std::string_view reason) {
+  Session& session = sessions_.at(peer);
+  session.refused = true;
+  session.reader = FrameReader(FrameReader::From::client);
+  session.kept = {};
+  session.unread = 0;
+  session.asked = 0;
+  holdings_.forget(peer);
+  peers_.drop(peer, reason);
 }
 
 Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view frame) {
@@ -50,21 +98,25 @@ Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view fra
            {Code::full, "this hub has as many connections as it takes: try again later"});
     return {};
   }
-  const Result<Scopes> scopes = check_token(admin_token_, hello.token, clock_.wall());
-  if (!scopes.ok()) {
-    refuse(peer, session, {scopes.error().code, scopes.error().what});
+  Result<Rights> rights = check_token(admin_token_, hello.token, clock_.wall());
+  if (!rights.ok()) {
+    refuse(peer, session, {rights.error().code, rights.error().what});
     return {};
   }
+  session.rights = std::move(rights).value();
   session.greeted = true;
-  session.reader.set_limit(kFrameMax);
+  session.reader.set_limit(session.rights.scopes == Scopes(Scope::read) ? kReadFrameMax
+                                                                        : kFrameMax);
   peers_.greeted(peer);
-  hub_.opened(peer, scopes.value());
+  hub_.opened(peer, session.rights);
   codec_.encode_greeting(Welcome{"dunlin " DUNLIN_VERSION}, *peers_.outgoing(peer));
   return {};
 }
 
 void Sessions::refuse(PeerId peer, Session& session, Refused refused) {
-  log::warning("connection refused peer={} reason={}", peers_.name_of(peer), refused.what);
+  refusals_.warning(
+      fmt::format("connection refused peer={} reason={}", peers_.name_of(peer), refused.what),
+      clock_.now());
   session.refused = true;
   codec_.encode_greeting(std::move(refused), *peers_.outgoing(peer));
   peers_.finish(peer);
@@ -75,6 +127,8 @@ Result<void> Sessions::closed(PeerId peer) {
   const Session& session = node.mapped();
   if (session.greeted) hub_.closed(peer);
   if (!session.kept.empty()) std::erase(keeping_, peer);
+  if (session.held_back) std::erase(held_back_, peer);
+  holdings_.forget(peer);
   if (session.unread == 0) return {};
   return Error{Code::invalid,
                fmt::format("it ended {} bytes into a frame or hello", session.unread)};
@@ -93,13 +147,37 @@ std::optional<Instant> Sessions::turn(Instant now) {
   }
   std::optional<Instant> wake = hub_.next_wake();
   if (guest_was_told) wake = now;  // It may have asked on.
-  std::erase_if(keeping_, [&](PeerId peer) {
+  for (const PeerId peer : std::exchange(keeping_, {})) {
     Session& session = sessions_.at(peer);
     if (ask_kept(peer, session, now)) wake = now;
-    if (session.kept.empty()) peers_.pause(peer, false);
-    return session.kept.empty();
-  });
+    if (!session.kept.empty()) {
+      keeping_.push_back(peer);
+    } else if (!session.held_back) {
+      peers_.pause(peer, false);
+    }
+  }
+  for (const PeerId peer : holdings_.too_slow(now)) {
+    drop(peer, "it sends what it began too slowly");
+  }
+  let_on(now);
+  for (const auto at : {refusals_.tell(now), holdings_.next_look()}) {
+    if (at && (!wake || *at < *wake)) wake = at;
+  }
   return wake;
+}
+
+// Lets those who were held back send on, as far as there is room.
+void Sessions::let_on(Instant now) {
+  size_t room = 1 + holdings_.room() / kReadSize;
+  std::erase_if(held_back_, [&](PeerId peer) {
+    if (room == 0 || holdings_.must_wait(peer)) return false;
+    --room;
+    Session& session = sessions_.at(peer);
+    session.held_back = false;
+    holdings_.waits(peer, false, now);
+    if (session.kept.empty()) peers_.pause(peer, false);
+    return true;
+  });
 }
 
 void Sessions::stopping() {
@@ -107,14 +185,35 @@ void Sessions::stopping() {
   hub_.drain();
 }
 
+// A token may have ended since the hello.
+void Sessions::ask(PeerId peer, const Session& session, NumberedRequest&& asked, Instant now) {
+  if (session.rights.until != WallTime::max()) {
+    const Result<void> lasts = limit_to_life(session.rights, clock_.wall(), asked.request);
+    if (!lasts.ok()) return hub_.refuse(peer, asked.id, lasts.error());
+  }
+  hub_.request(peer, asked.id, std::move(asked.request), now);
+}
+
 // Says whether it asked anything.
 bool Sessions::ask_kept(PeerId peer, Session& session, Instant now) {
   bool asked = false;
-  while (!session.kept.empty() && !peers_.clogged(peer) && !hub_.busy(peer)) {
-    NumberedRequest next = std::move(session.kept.front());
-    session.kept.pop_front();
-    hub_.request(peer, next.id, std::move(next.request), now);
+  while (session.asked < session.kept.size() && !peers_.clogged(peer) && !hub_.busy(peer)) {
+    const std::string_view rest = std::string_view(session.kept).substr(session.asked);
+    const size_t size = ByteReader(rest).fixed<uint32_t>();
+    Result<NumberedRequest> next =
+        if_memory_lasts([&] { return codec_.decode_request(rest.substr(kFrameHeaderSize, size)); });
+    if (!next.ok()) {
+      drop(peer, next.error().what);
+      return asked;
+    }
+    session.asked += kFrameHeaderSize + size;
+    ask(peer, session, std::move(next).value(), now);
     asked = true;
+  }
+  if (session.asked == session.kept.size()) {
+    session.kept = {};
+    session.asked = 0;
+    account(peer, session, true, now);
   }
   return asked;
 }

@@ -2,15 +2,17 @@
 //
 // A connection begins with a hello that carries a token. What is not a well-formed frame of our
 // protocol ends the connection, and nothing else. A peer that asks for more than a turn can answer
-// is read on only when it has its answers.
+// is read on only when it has its answers. What all have begun to send and not ended has a budget,
+// and who is slow about it is dropped (net/holdings.h).
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
-#include <list>
 #include <string>
 #include <vector>
 
+#include "base/rationed_log.h"
 #include "hub/hub.h"
+#include "net/holdings.h"
 #include "net/server.h"
 #include "wire/codec.h"
 #include "wire/frame.h"
@@ -30,7 +32,11 @@ class Sessions final : public Service {
   // All must outlive it.
   Sessions(Peers& peers, Core& core, const Clock& clock, std::string admin_token,
            HubLimits limits = {})
-      : peers_(peers), clock_(clock), admin_token_(std::move(admin_token)), hub_(core, limits) {}
+      : peers_(peers),
+        clock_(clock),
+        admin_token_(std::move(admin_token)),
+        hub_(core, limits),
+        holdings_(limits.unread_all_max) {}
 
   void opened(PeerId peer, bool crowded) override;
   Result<void> received(PeerId peer, std::string_view bytes, Instant now) override;
@@ -52,12 +58,22 @@ class Sessions final : public Service {
     bool crowded = false;
     bool greeted = false;
     bool refused = false;
-    std::list<NumberedRequest> kept;  // For the next turns.
+    bool held_back = false;  // Until others have sent what they began.
+    std::string kept;        // Frames for the next turns,
+    size_t asked = 0;        // from here on.
+    Rights rights;
   };
 
   Result<void> greet(PeerId peer, Session& session, std::string_view frame);
   void refuse(PeerId peer, Session& session, Refused refused);
+  Result<void> read(PeerId peer, Session& session, std::string_view bytes, bool& whole,
+                    Instant now);
+  Result<void> take(PeerId peer, Session& session, std::string_view frame, Instant now);
+  void account(PeerId peer, Session& session, bool anew, Instant now);
+  void drop(PeerId peer, std::string_view reason);
+  void ask(PeerId peer, const Session& session, NumberedRequest&& asked, Instant now);
   bool ask_kept(PeerId peer, Session& session, Instant now);
+  void let_on(Instant now);
 
   Peers& peers_;
   const Clock& clock_;
@@ -66,7 +82,10 @@ class Sessions final : public Service {
   Codec codec_;
   absl::flat_hash_map<PeerId, Session> sessions_;
   Guest* guest_ = nullptr;
-  std::vector<PeerId> keeping_;  // Sessions with `kept` requests.
+  std::vector<PeerId> keeping_;    // Sessions with `kept` requests.
+  std::vector<PeerId> held_back_;  // In the order in which they were.
+  Holdings holdings_;
+  RationedLog refusals_{"refused connections"};
 };
 
 }  // namespace dunlin

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/names.h"
+#include "model/owned.h"
+#include "wire/token_text.h"
 
 namespace dunlin {
 namespace {
@@ -90,41 +92,66 @@ Result<void> make_admin_token(const std::string& folder) {
   return sync_folder(folder);
 }
 
+// What a worker runs is everybody's, and an admin sees all.
+Result<void> check_bound(Scopes scopes, std::string_view owner) {
+  if (!is_owner(owner)) {
+    return Error{Code::invalid, fmt::format("the owner {} is not 1 to {} of A-Z a-z 0-9 _ -",
+                                            quote(owner), kOwnerMax)};
+  }
+  if (!scopes.has(Scope::worker) && !scopes.has(Scope::admin)) return {};
+  return Error{Code::invalid,
+               "a token of an owner has the scopes read or submit: workers run the "
+               "tasks of all owners"};
+}
+
 }  // namespace
 
 std::string token_path(const std::string& folder) { return folder + "/token"; }
 
-Result<std::string> make_token(std::string_view admin, Scopes scopes, int64_t expires_s) {
+Result<std::string> make_token(std::string_view admin, Scopes scopes, int64_t expires_s,
+                               std::string_view owner) {
   CHECK(!scopes.empty());
+  std::string rights = to_text(scopes);
+  if (!owner.empty()) {
+    TRY(check_bound(scopes, owner));
+    rights += fmt::format("@{}", owner);
+  }
   const std::string text =
-      fmt::format("{}{}.{}.{}", kPrefix, to_text(scopes), expires_s, random_hex(kNonceBytes));
+      fmt::format("{}{}.{}.{}", kPrefix, rights, expires_s, random_hex(kNonceBytes));
   return fmt::format("{}.{}", text, mac_of(admin, text));
 }
 
-Result<Scopes> check_token(std::string_view admin, std::string_view token, WallTime now) {
+Result<Rights> check_token(std::string_view admin, std::string_view token, WallTime now) {
+  if (token.empty()) {
+    return Error{Code::denied,
+                 "the hub wants a token: --token-file (DUNLIN_TOKEN_FILE) names the file with one, "
+                 "such as the file token in the hub's data folder, or what `dunlin token` printed"};
+  }
   const Error unknown = {Code::denied,
                          "the token is not one of this hub's: use that of its data folder "
-                         "(DIR/token) or one made with `dunlin token`"};
-  if (equal(admin, token)) return Scopes(Scope::admin);
+                         "(DIR/token) or one made with `dunlin token`; --token-file "
+                         "(DUNLIN_TOKEN_FILE) names its file"};
+  if (equal(admin, token)) return Rights(Scope::admin);
   const size_t dot = token.rfind('.');
   if (!token.starts_with(kPrefix) || dot < kPrefix.size()) return unknown;
   if (!equal(mac_of(admin, token.substr(0, dot)), token.substr(dot + 1))) return unknown;
 
   // From here on it is text that this hub's secret has signed.
-  const std::string_view body = token.substr(kPrefix.size(), dot - kPrefix.size());
-  const size_t first = body.find('.');
-  if (first == std::string_view::npos) return unknown;
-  const std::string_view rest = body.substr(first + 1);
-  int64_t expires_s = 0;
-  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), expires_s);
-  if (parsed.ec != std::errc()) return unknown;
-  const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
-  if (expires_s != 0 && now_s >= expires_s) {
-    return Error{Code::denied, fmt::format("the token expired {} s ago: make another one with "
-                                           "`dunlin token --scope {}`",
-                                           now_s - expires_s, body.substr(0, first))};
+  const std::optional<TokenText> text = parse_token_text(token);
+  if (!text) return unknown;
+  if (text->has_expired(now)) {
+    const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+    return Error{Code::denied,
+                 fmt::format("the token expired {} s ago: make another one with `dunlin token{} "
+                             "--scope {}`",
+                             now_s - text->expires_s,
+                             text->owner.empty() ? "" : " --owner " + text->owner, text->scopes)};
   }
-  return parse_scopes(body.substr(0, first));
+  Rights rights(TRY(parse_scopes(text->scopes)));
+  rights.owner = text->owner;
+  if (!rights.owner.empty() && !check_bound(rights.scopes, rights.owner).ok()) return unknown;
+  if (text->expires_s != 0) rights.until = WallTime(std::chrono::seconds(text->expires_s));
+  return rights;
 }
 
 Result<std::string> read_admin_token(const std::string& folder) {

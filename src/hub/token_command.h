@@ -11,6 +11,7 @@ struct TokenOptions {
   std::string data;  // Folder of the hub; empty: the user's own.
   std::string scopes;
   int64_t expires_s = 0;  // From now; 0: never.
+  std::string owner;      // Empty: bound to nobody.
   bool aws = false;       // An access key for the AWS-compatible door instead.
 };
 

@@ -31,16 +31,16 @@ class TokenFile : public testing::Test {
 };
 
 TEST(Token, TheAdminTokenIsAdmin) {
-  EXPECT_EQ(check_token(kAdmin, kAdmin, kNow).value(), Scopes(Scope::admin));
+  EXPECT_EQ(check_token(kAdmin, kAdmin, kNow).value().scopes, Scopes(Scope::admin));
 }
 
 TEST(Token, ADerivedTokenHasItsScopesUntilItExpires) {
   const Scopes scopes = Scopes(Scope::submit) | Scope::read;
   const std::string token = make_token(kAdmin, scopes, 1'000'001).value();
   EXPECT_TRUE(token.starts_with("d1.read,submit.1000001.")) << token;
-  EXPECT_EQ(check_token(kAdmin, token, kNow).value(), scopes);
-  EXPECT_EQ(check_token(kAdmin, token, kNow + Millis(999)).value(), scopes);
-  const Result<Scopes> late = check_token(kAdmin, token, kNow + Millis(1000));
+  EXPECT_EQ(check_token(kAdmin, token, kNow).value().scopes, scopes);
+  EXPECT_EQ(check_token(kAdmin, token, kNow + Millis(999)).value().scopes, scopes);
+  const Result<Rights> late = check_token(kAdmin, token, kNow + Millis(1000));
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, Code::denied);
   EXPECT_NE(late.error().what.find("expired"), std::string::npos);
@@ -48,7 +48,7 @@ TEST(Token, ADerivedTokenHasItsScopesUntilItExpires) {
 
 TEST(Token, ATokenWithoutExpiryStaysGood) {
   const std::string token = make_token(kAdmin, Scope::worker, 0).value();
-  EXPECT_EQ(check_token(kAdmin, token, WallTime::max()).value(), Scopes(Scope::worker));
+  EXPECT_EQ(check_token(kAdmin, token, WallTime::max()).value().scopes, Scopes(Scope::worker));
 }
 
 TEST(Token, TwoTokensOfTheSameScopesDiffer) {

@@ -14,18 +14,34 @@ namespace {
 
 constexpr size_t kRowsPerScan = 64;
 
-// Of at most `max` rows; none is the end. Some may be removed already.
-Result<std::vector<Listed>> read_some(Table& table, const std::string& after, size_t max) {
+struct Some {
+  std::vector<Listed> jobs;  // Without what is removed or damaged.
+  std::string last;          // The last row; empty: there was none.
+};
+
+// Of at most `max` rows.
+Result<Some> read_some(Table& table, const std::string& after, size_t max) {
   const std::vector<Row> rows = TRY(table.scan(kJobs, "", after, std::min(max, kRowsPerScan)));
+  Some some;
   std::vector<std::string> ids;
-  ids.reserve(rows.size());
-  for (const Row& row : rows) ids.push_back(row.key);
-  std::vector<Standing> standings = TRY(read_standings(table, ids));
-  std::vector<Listed> some;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    some.push_back({TRY(parse_row<model::Job>(kJobs, rows[i])).record, std::move(standings[i])});
-    some.back().job.mutable_spec()->clear_inputs();
+  for (const Row& row : rows) {
+    some.last = row.key;
+    auto job = parse_job(row);
+    if (!job.ok() && !is_passed_over(job.error())) return job.error();
+    if (!job.ok() || job.value().record.gone_us() != 0) continue;
+    ids.push_back(row.key);
+    some.jobs.push_back({std::move(job.value().record), {}});
+    some.jobs.back().job.mutable_spec()->clear_inputs();
   }
+  std::vector<std::optional<Standing>> standings = TRY(readable_standings(table, ids));
+  size_t kept = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (!standings[i]) continue;
+    some.jobs[i].standing = std::move(*standings[i]);
+    if (kept != i) some.jobs[kept] = std::move(some.jobs[i]);
+    ++kept;
+  }
+  some.jobs.resize(kept);
   return some;
 }
 
@@ -34,15 +50,15 @@ Result<std::deque<Listed>> read_window(Table& table, std::string after, const st
                                        size_t max, const Wanted& wanted) {
   std::deque<Listed> found;
   while (true) {
-    std::vector<Listed> some = TRY(read_some(table, after, kRowsPerScan));
-    if (some.empty()) return found;
-    after = some.back().job.id();
-    for (Listed& one : some) {
+    Some some = TRY(read_some(table, after, kRowsPerScan));
+    for (Listed& one : some.jobs) {
       if (!until.empty() && one.job.id() >= until) return found;
-      if (one.job.gone_us() != 0 || !wanted(one)) continue;
+      if (!wanted(one)) continue;
       found.push_back(std::move(one));
       if (found.size() > max) found.pop_front();
     }
+    if (some.last.empty() || (!until.empty() && some.last >= until)) return found;
+    after = std::move(some.last);
   }
 }
 
@@ -75,11 +91,10 @@ Result<std::vector<Listed>> newest_jobs(Table& table, WallTime now, size_t max,
 Result<std::vector<Listed>> jobs_after(Table& table, std::string after, size_t max) {
   std::vector<Listed> found;
   while (found.size() < max) {
-    std::vector<Listed> some = TRY(read_some(table, after, max - found.size()));
-    if (some.empty()) break;
-    after = some.back().job.id();
-    std::ranges::copy_if(std::move(some), std::back_inserter(found),
-                         [](const Listed& one) { return one.job.gone_us() == 0; });
+    Some some = TRY(read_some(table, after, max - found.size()));
+    std::ranges::move(some.jobs, std::back_inserter(found));
+    if (some.last.empty()) break;
+    after = std::move(some.last);
   }
   return found;
 }

@@ -4,7 +4,9 @@ certificate hub-test
 certificate other
 expect 2 "$DUNLIN" hub --data hub --listen 127.0.0.1:0 --tls-cert hub-test.pem
 says "$err" --tls-key
+chmod 644 hub-test.key
 start_hub --tls-cert hub-test.pem --tls-key hub-test.key
+says "$(<hub.log)" "everybody on this machine can read the TLS key hub-test.key (mode 0644)"
 says "$url" dunlin+tls://127.0.0.1:
 
 expect 0 "$DUNLIN" store put settings key secret --tls-ca hub-test.pem
@@ -21,3 +23,16 @@ expect 2 "$DUNLIN" store info --tls-ca no-such-file
 says "$err" no-such-file
 expect 3 "$DUNLIN" store info --at "dunlin://127.0.0.1:$port"
 says "$err" dunlin+tls://
+
+# handshake OPTIONS...: with OpenSSL's own client; prints the cipher.
+handshake() {
+  openssl s_client -connect "127.0.0.1:$port" -CAfile hub-test.pem "$@" </dev/null 2>/dev/null |
+    sed -n 's|^New, .*, Cipher is ||p'
+}
+same "$(handshake -tls1_2)" ECDHE-ECDSA-AES256-GCM-SHA384
+same "$(handshake -tls1_2 -cipher ECDHE+CHACHA20)" ECDHE-ECDSA-CHACHA20-POLY1305
+for old in ECDHE-ECDSA-AES128-SHA ECDHE-ECDSA-AES256-SHA384 AES128-GCM-SHA256 DHE+AESGCM; do
+  same "$(handshake -tls1_2 -cipher "$old:@SECLEVEL=0")" "(NONE)"
+done
+same "$(handshake -tls1_1 -cipher 'ALL:@SECLEVEL=0')" "(NONE)"
+says "$(handshake -tls1_3)" TLS_

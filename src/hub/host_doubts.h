@@ -1,0 +1,13 @@
+// What about this machine's set-up lets others do more with a hub than they should. The hub runs
+// all the same: its owner may know better, and hears of it at each start.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dunlin {
+
+// A line for each; none if all is well.
+std::vector<std::string> doubts_about_host(const std::string& data_folder);
+
+}  // namespace dunlin
