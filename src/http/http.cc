@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kChunkLineMax = 1024;
 
+// Of two of these a proxy may take the one and we the other.
+constexpr std::array<std::string_view, 6> kOnce = {
+    "host", "authorization", "content-type", "x-amz-target", "x-amz-date", "x-amz-content-sha256"};
+
 Error broken(std::string_view what) {
   return {Code::invalid, fmt::format("it does not speak HTTP/1.1: {}", what)};
 }
@@ -46,15 +50,29 @@ std::optional<uint64_t> number(std::string_view text, int base) {
   return value;
 }
 
-Result<void> read_request_line(std::string_view line, HttpHead& head) {
+// "http://host:port/path", as clients send it that take us for a proxy: this host counts, whatever
+// the header says.
+void take_authority(std::string_view& target, std::string& host) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (lower(target.substr(0, scheme.size())) != scheme) continue;
+    const size_t path = target.find('/', scheme.size());
+    if (path == std::string_view::npos || path == scheme.size()) return;
+    host = target.substr(scheme.size(), path - scheme.size());
+    target.remove_prefix(path);
+    return;
+  }
+}
+
+Result<void> read_request_line(std::string_view line, HttpHead& head, std::string& host) {
   const size_t first = line.find(' ');
   const size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) return broken("no request line");
-  const std::string_view target = line.substr(first + 1, last - first - 1);
+  std::string_view target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
   if (version != "HTTP/1.1" && version != "HTTP/1.0") return broken("another version");
   head.keep_alive = version == "HTTP/1.1";
   head.method = line.substr(0, first);
+  take_authority(target, host);
   if (!is_token(head.method) || !target.starts_with('/')) return broken("a strange request line");
   for (const char c : target) {
     if (c <= ' ' || c == 0x7f) return broken("a target with spaces or controls");
@@ -98,6 +116,9 @@ Result<void> read_header_line(std::string_view line, HttpHead& head) {
       return broken("a header with controls");
     }
   }
+  if (std::ranges::find(kOnce, name) != kOnce.end() && head.header(name)) {
+    return broken(fmt::format("two headers {}", name));
+  }
   Result<void> noted = note_header(head, name, value);
   head.headers.emplace_back(std::move(name), std::move(value));
   return noted;
@@ -105,14 +126,21 @@ Result<void> read_header_line(std::string_view line, HttpHead& head) {
 
 Result<HttpHead> parse_head(std::string_view text) {
   HttpHead head;
+  std::string host;  // That the target names.
   bool first = true;
+  const bool needs_host = text.substr(0, text.find("\r\n")).ends_with("HTTP/1.1");
   while (!text.empty()) {
     const size_t end = text.find("\r\n");
     const std::string_view line = text.substr(0, end);
-    TRY(first ? read_request_line(line, head) : read_header_line(line, head));
+    TRY(first ? read_request_line(line, head, host) : read_header_line(line, head));
     first = false;
     text.remove_prefix(end + 2);
   }
+  const auto given =
+      std::ranges::find(head.headers, "host", [](const auto& one) { return one.first; });
+  if (given == head.headers.end() && needs_host) return broken("no header host");
+  if (!host.empty() && given != head.headers.end()) head.headers.erase(given);
+  if (!host.empty()) head.headers.emplace_back("host", host);
   // Two framings at once are how requests are smuggled past a proxy.
   if (head.chunked && head.length) return broken("a length and chunks");
   return head;

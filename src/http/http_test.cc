@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 namespace dunlin {
 namespace {
 
@@ -35,10 +37,10 @@ std::string read_all(std::string_view bytes, size_t size) {
 TEST(Http, RequestsAreReadHoweverTheyAreCut) {
   const std::string bytes =
       "GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"
-      "PUT /b HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"
-      "PUT /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "PUT /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+      "PUT /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3;x=y\r\nabc\r\n8\r\ndefghijk\r\n0\r\nTrailer: t\r\n\r\n"
-      "GET /d HTTP/1.1\r\n\r\n";
+      "GET /d HTTP/1.1\r\nHost: x\r\n\r\n";
   const std::string whole = "GET /a ;PUT /b hello;PUT /c abcdefghijk;GET /d ;";
   EXPECT_EQ(read_all(bytes, bytes.size()), whole);
   for (size_t size = 1; size < 4; ++size) EXPECT_EQ(read_all(bytes + "    ", size), whole);
@@ -62,24 +64,27 @@ TEST(Http, AHeadSaysWhatItSays) {
 TEST(Http, WhatCouldBeReadInTwoWaysIsRefused) {
   for (const std::string_view head :
        {"GET / HTTP/2\r\n", "GET /\r\n", "GET  HTTP/1.1\r\n", "G@T / HTTP/1.1\r\n",
-        "GET x HTTP/1.1\r\n", "GET / HTTP/1.1\r\nno colon\r\n", "GET / HTTP/1.1\r\n: x\r\n",
-        "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
-        "GET / HTTP/1.1\r\nContent-Length: -1\r\n", "GET / HTTP/1.1\r\nContent-Length: 1x\r\n",
-        "GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n",
-        "GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n", "GET / HTTP/1.1\r\na b: c\r\n",
-        "GET /%x HTTP/1.1\r\nx\x01: c\r\n", "GET /?%x HTTP/1.1\r\n",
-        "GET / HTTP/1.1\r\n x: y\r\n"}) {
+        "GET x HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n: x\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1x\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\na b: c\r\n", "GET /%x HTTP/1.1\r\nHost: x\r\nx\x01: c\r\n",
+        "GET /?%x HTTP/1.1\r\nHost: x\r\n", "GET / HTTP/1.1\r\nHost: x\r\n x: y\r\n"}) {
     EXPECT_EQ(read_all(std::string(head) + "\r\n", 1000), "error") << head;
   }
-  EXPECT_EQ(read_all("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 1000),
+  EXPECT_EQ(read_all("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 1000),
             "PUT / error");
-  EXPECT_EQ(read_all("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", 1000),
-            "PUT / aerror");
+  EXPECT_EQ(
+      read_all("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", 1000),
+      "PUT / aerror");
 }
 
 TEST(Http, HeadsAreBounded) {
   EXPECT_EQ(read_all("GET /" + std::string(kHeadMax, 'x'), 1000), "error");
-  std::string many = "GET / HTTP/1.1\r\n";
+  std::string many = "GET / HTTP/1.1\r\nHost: x\r\n";
   for (size_t i = 0; i <= kHeadersMax; ++i) many += "a: b\r\n";
   EXPECT_EQ(read_all(many + "\r\n", 1 << 20), "error");
 }
@@ -90,6 +95,26 @@ TEST(Http, AReplyCannotBeBrokenByWhatItCarries) {
                out);
   EXPECT_EQ(
       out, "HTTP/1.1 200 OK\r\na: b  c: d\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\nx");
+}
+
+std::string why(std::string_view bytes) {
+  HttpReader reader;
+  reader.feed(bytes);
+  const Result<std::optional<HttpHead>> head = reader.head();
+  return head.ok() ? "accepted" : head.error().what;
+}
+
+TEST(Http, WhatDecidesStandsOnce) {
+  EXPECT_NE(why("GET / HTTP/1.1\r\n\r\n").find("no header host"), std::string::npos);
+  EXPECT_EQ(why("GET / HTTP/1.0\r\n\r\n"), "accepted");
+  for (const char* name : {"Host", "Authorization", "Content-Type", "X-Amz-Target"}) {
+    const std::string one = fmt::format("{}: a\r\n", name);
+    const std::string host = name == std::string_view("Host") ? "" : "host: x\r\n";
+    EXPECT_EQ(why("GET / HTTP/1.1\r\n" + host + one + "\r\n"), "accepted") << name;
+    EXPECT_NE(why("GET / HTTP/1.1\r\n" + host + one + one + "\r\n").find("two headers"),
+              std::string::npos)
+        << name;
+  }
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ class HttpClient {
     }
   }
 
+  // It sends no more.
+  void finish() const { shutdown(socket_, SHUT_WR); }
+
   // The next reply, without one that only says to go on.
   HttpAnswer receive() {
     HttpAnswer answer;

@@ -1,12 +1,14 @@
 #include "model/colsep.h"
 
-#include <array>
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/names.h"
 
 namespace dunlin {
 namespace {
+
+constexpr int64_t kMemoryMax = 1 << 20;  // Of an expression, its matching included.
 
 // Perl's escapes for control characters, which POSIX does not know.
 std::string with_controls(const std::string& separator) {
@@ -33,7 +35,93 @@ bool is_literal(std::string_view separator) {
   return separator.find_first_of("\\^$.[]|()*+?{}") == std::string_view::npos;
 }
 
+// Says in RE2's words what a POSIX extended expression means where the two differ.
+class Translator {
+ public:
+  explicit Translator(std::string_view posix) : rest_(posix) {}
+
+  // `invalid` for what RE2 cannot do.
+  Result<std::string> run() {
+    while (!rest_.empty()) {
+      if (rest_.front() == '[') {
+        TRY(bracket());
+      } else if (rest_.front() == '\\' && rest_.size() > 1) {
+        TRY(escape());
+      } else if (rest_.starts_with("{,")) {
+        take(1);
+        out_ += '0';
+      } else {
+        take(1);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void take(size_t count) {
+    out_ += rest_.substr(0, count);
+    rest_.remove_prefix(std::min(count, rest_.size()));
+  }
+
+  Result<void> escape() {
+    const char c = rest_[1];
+    if (c >= '1' && c <= '9') {
+      return Error{Code::invalid,
+                   fmt::format("\\{} refers back to a group, which separators cannot: write what "
+                               "it stands for",
+                               c)};
+    }
+    if (c == '<' || c == '>') {
+      out_ += "\\b";
+    } else {
+      out_ += rest_.substr(0, 2);
+    }
+    rest_.remove_prefix(2);
+    return {};
+  }
+
+  // Between brackets a backslash is only a backslash.
+  Result<void> bracket() {
+    take(rest_.starts_with("[^") ? 2 : 1);
+    if (rest_.starts_with(']')) take(1);
+    while (!rest_.empty() && rest_.front() != ']') {
+      if (rest_.starts_with("[:")) {
+        const size_t end = rest_.find(":]");
+        take(end == std::string_view::npos ? rest_.size() : end + 2);
+      } else if (rest_.starts_with("[.") || rest_.starts_with("[=")) {
+        return Error{Code::invalid, "[. .] and [= =] are not known: name the characters"};
+      } else {
+        if (rest_.front() == '\\' || rest_.front() == '[') out_ += '\\';
+        take(1);
+      }
+    }
+    take(1);
+    return {};
+  }
+
+  std::string_view rest_;
+  std::string out_;
+};
+
+RE2::Options options() {
+  RE2::Options options(RE2::Latin1);  // Values need not be UTF-8.
+  options.set_posix_syntax(true);
+  options.set_longest_match(true);
+  options.set_perl_classes(true);
+  options.set_word_boundary(true);
+  options.set_one_line(true);
+  options.set_dot_nl(true);
+  options.set_log_errors(false);
+  options.set_max_mem(kMemoryMax);
+  return options;
+}
+
 }  // namespace
+
+Colsep::Colsep() = default;
+Colsep::Colsep(Colsep&&) noexcept = default;
+Colsep& Colsep::operator=(Colsep&&) noexcept = default;
+Colsep::~Colsep() = default;
 
 Result<Colsep> Colsep::compile(const std::string& separator) {
   Colsep colsep;
@@ -46,14 +134,14 @@ Result<Colsep> Colsep::compile(const std::string& separator) {
     colsep.literal_ = pattern.substr(1);
     return colsep;
   }
-  auto regex = std::make_unique<regex_t>();
-  if (const int failed = ::regcomp(regex.get(), pattern.c_str(), REG_EXTENDED); failed != 0) {
-    std::array<char, 200> why{};
-    ::regerror(failed, regex.get(), why.data(), why.size());
+  const auto wrong = [&separator](std::string_view why) {
     return Error{Code::invalid, fmt::format("the colsep {} is not a regular expression: {}",
-                                            quote(separator), why.data())};
-  }
-  colsep.regex_.reset(regex.release());
+                                            quote(separator), why)};
+  };
+  const Result<std::string> translated = Translator(pattern).run();
+  if (!translated.ok()) return wrong(translated.error().what);
+  colsep.regex_ = std::make_unique<RE2>(translated.value(), options());
+  if (!colsep.regex_->ok()) return wrong(colsep.regex_->error());
   return colsep;
 }
 
@@ -68,13 +156,13 @@ void Colsep::split(const std::string& value, std::vector<std::string_view>& colu
     columns.push_back(rest);
     return;
   }
-  regmatch_t match{};
   size_t column = 0;  // Where it begins.
   size_t from = 0;    // Where to look for its end.
-  while (from <= value.size() && ::regexec(regex_.get(), value.c_str() + from, 1, &match,
-                                           from == 0 ? 0 : REG_NOTBOL) == 0) {
-    const size_t begin = from + static_cast<size_t>(match.rm_so);
-    const size_t end = from + static_cast<size_t>(match.rm_eo);
+  re2::StringPiece match;
+  while (from <= value.size() &&
+         regex_->Match(value, from, value.size(), RE2::UNANCHORED, &match, 1)) {
+    const size_t begin = static_cast<size_t>(match.data() - value.data());
+    const size_t end = begin + match.size();
     from = end;
     if (begin == end) {  // Nothing is no separator: look further.
       ++from;

@@ -1,14 +1,18 @@
 // Splits a value into columns at a separator: a character, or a POSIX extended regular expression
-// in which \t, \n and \s may be used. From one thread at a time.
+// in which \t, \n and \s may be used. Whoever wrote the expression may be hostile: compiling and
+// matching take little memory, and time in proportion to the text. From one thread at a time.
 #pragma once
 
 #include <memory>
-#include <regex.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace dunlin {
 
@@ -17,24 +21,23 @@ inline constexpr char kColumnEnd = '\x1f';
 
 class Colsep {
  public:
-  // `invalid` if it is no regular expression. Nothing is split at an empty one.
+  Colsep();
+  Colsep(Colsep&&) noexcept;
+  Colsep& operator=(Colsep&&) noexcept;
+  ~Colsep();
+
+  // `invalid` if it is no regular expression, refers back to a group, or would take too much
+  // memory. Nothing is split at an empty one.
   static Result<Colsep> compile(const std::string& separator);
 
   bool empty() const { return !regex_ && literal_.empty(); }
 
-  // Views into `value`, which must be followed by a NUL.
+  // Views into `value`.
   void split(const std::string& value, std::vector<std::string_view>& columns) const;
 
  private:
-  struct Free {
-    void operator()(regex_t* regex) const {
-      ::regfree(regex);
-      std::default_delete<regex_t>()(regex);
-    }
-  };
-
   std::string literal_;
-  std::unique_ptr<regex_t, Free> regex_;  // If it is not a literal.
+  std::unique_ptr<re2::RE2> regex_;  // If it is not a literal.
 };
 
 }  // namespace dunlin

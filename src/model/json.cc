@@ -10,6 +10,23 @@ namespace dunlin {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+std::string_view blame_word(model::Blame blame) {
+  switch (blame) {
+    case model::BLAME_TASK:
+      return "task";
+    case model::BLAME_WORKER:
+      return "worker";
+    case model::BLAME_STORE:
+      return "store";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 ordered_json json_object() { return {{"v", 1}}; }
 
 void add_bytes(ordered_json& object, const std::string& name, std::string_view bytes) {
@@ -82,6 +99,7 @@ Result<ordered_json> result_json(Store& store, const model::Job& job, const Task
   object["exit"] = outcome.exit();
   if (outcome.signal() != 0) object["signal"] = outcome.signal();
   object["attempt"] = outcome.attempt();
+  if (outcome.blame() != model::BLAME_NOBODY) object["blame"] = blame_word(outcome.blame());
   // One that is ok may have a reason, too: its cleanup failed, or its output could not be stored.
   if (outcome.state() != model::STATE_OK || !outcome.why().empty()) {
     object["why"] = why_of(outcome);
@@ -99,9 +117,7 @@ Result<ordered_json> result_json(Store& store, const model::Job& job, const Task
   }
   if (!outcome.value().empty()) add_bytes(object, "value", outcome.value());
   object["worker"] = result.worker;
-  // Outcomes do not say when their range was sent; right unless the job waited or was retried.
   object["created_us"] = job.spec().created_us();
-  object["sent_us"] = job.spec().created_us();
   object["received_us"] = outcome.received_us();
   object["started_us"] = result.started_us();
   object["ended_us"] = result.ended_us();

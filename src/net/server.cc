@@ -17,7 +17,9 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/rationed_log.h"
 #include "net/listen.h"
+#include "net/strangers.h"
 
 namespace dunlin {
 namespace {
@@ -48,6 +50,7 @@ struct Peer {
   bool greeted = false;
   bool paused = false;     // By the service.
   bool finishing = false;  // What it sends is thrown away.
+  bool doomed = false;     // To be dropped after this turn.
   bool reading = false;    // Waits to be readable.
   bool writing = false;    // Waits to be writable.
   bool dirty = false;      // Is in Loop::dirty_.
@@ -79,8 +82,10 @@ class Server::Loop {
   void stop_on(const std::vector<int>& signals);
 
   std::string* outgoing(PeerId id);
+  void greeted(PeerId id);
   void pause(PeerId id, bool paused);
   void finish(PeerId id);
+  void doom(PeerId id, std::string_view reason);
   bool clogged(const Peer& peer) const {
     return peer.unsent() > limits_.unsent_max ||
            (peer.unsent() > 0 && unsent_ > limits_.unsent_all_max);
@@ -107,6 +112,7 @@ class Server::Loop {
   void wait_to_accept(Listener& listener);
   void accept(Listener& listener);
   void admit(int number, const Address& address, const Listener& listener);
+  bool make_room(std::optional<PeerId> stranger);
   void read(PeerId id);
   Result<void> receive(PeerId id, Peer& peer, std::string_view bytes);
   Result<void> encrypt(Peer& peer);
@@ -135,6 +141,9 @@ class Server::Loop {
 
   PeerId last_peer_ = 0;
   absl::flat_hash_map<PeerId, std::unique_ptr<Peer>> peers_;
+  Strangers strangers_;  // Those that have not greeted and are not finishing.
+  std::vector<std::pair<PeerId, std::string>> doomed_;  // And why.
+  RationedLog complaints_{"connections"};
   size_t gathered_ = 0;          // Bytes in this turn.
   size_t unsent_ = 0;            // Bytes to all peers.
   bool again_ = false;           // A peer takes bytes again for which the service may have waited.
@@ -204,6 +213,10 @@ std::optional<Instant> Server::Loop::turn() {
   };
   for (Service* other : others_) consider(other->turn(now_));
   consider(service_->turn(now_));
+  for (const auto& [id, reason] : std::exchange(doomed_, {})) {
+    if (find(id)) drop(id, reason);
+  }
+  consider(complaints_.tell(now_));
   return wake;
 }
 
@@ -296,8 +309,10 @@ void Server::Loop::accept(Listener& listener) {
     if (number >= 0) {
       admit(number, address, listener);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      log::warning("cannot accept another connection: {} peers={}", std::strerror(errno),
-                   peers_.size());
+      complaints_.warning(fmt::format("cannot accept another connection: {} peers={}",
+                                      std::strerror(errno), peers_.size()),
+                          clock_.now());
+      if (make_room(strangers_.oldest())) continue;
       accept_again_ = clock_.now() + kAcceptRetry;
       return;
     } else if (errno != ECONNABORTED && errno != EINTR) {
@@ -307,7 +322,19 @@ void Server::Loop::accept(Listener& listener) {
   wait_to_accept(listener);
 }
 
+// Drops that one. Whether there was one.
+bool Server::Loop::make_room(std::optional<PeerId> stranger) {
+  if (stranger) drop(*stranger, "no hello, and others want its place");
+  return stranger.has_value();
+}
+
 void Server::Loop::admit(int number, const Address& address, const Listener& listener) {
+  const std::string origin = origin_of(address);
+  if (strangers_.count_of(origin) >= limits_.strangers_max) {
+    make_room(strangers_.oldest_of(origin));
+  } else if (peers_.size() >= limits_.peers_max) {
+    make_room(strangers_.oldest());
+  }
   if (peers_.size() >= limits_.peers_max + kCrowdMax) {
     ::close(number);
     return;
@@ -321,6 +348,7 @@ void Server::Loop::admit(int number, const Address& address, const Listener& lis
   if (tls_ && !listener.plain) peer->tls.emplace(tls_->accept());
   peers_.emplace(id, std::move(peer));
   greetings_.push_back({clock_.now() + limits_.greet_max, id});
+  if (!crowded) strangers_.add(id, origin);
   to_read_.push_back(id);
   service.opened(id, crowded);
 }
@@ -328,7 +356,7 @@ void Server::Loop::admit(int number, const Address& address, const Listener& lis
 void Server::Loop::wait_to_read(PeerId id) {
   Peer* peer = find(id);
   if (!peer || peer->reading || stop_by_) return;
-  if (!peer->finishing && (peer->paused || clogged(*peer))) return;
+  if (peer->doomed || (!peer->finishing && (peer->paused || clogged(*peer)))) return;
   peer->reading = true;
   peer->socket.async_wait(Descriptor::wait_read,
                           [this, id](const boost::system::error_code& failed) {
@@ -343,7 +371,7 @@ void Server::Loop::read(PeerId id) {
   peer->reading = false;
   to_read_.push_back(id);
   size_t size = 0;
-  while (size < limits_.read_max && !peer->paused) {
+  while (size < limits_.read_max && !peer->paused && !peer->doomed) {
     const ssize_t some =
         ::recv(peer->socket.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (some < 0 && errno == EINTR) continue;
@@ -460,8 +488,22 @@ void Server::Loop::finish(PeerId id) {
   Peer* peer = find(id);
   if (!peer || peer->finishing) return;
   peer->finishing = true;
+  strangers_.remove(id);
   partings_.push_back({clock_.now() + limits_.linger_max, id});
   touch(id, *peer);
+}
+
+void Server::Loop::greeted(PeerId id) {
+  Peer* peer = find(id);
+  if (!peer) return;
+  peer->greeted = true;
+  strangers_.remove(id);
+}
+
+void Server::Loop::doom(PeerId id, std::string_view reason) {
+  Peer* peer = find(id);
+  if (!peer || std::exchange(peer->doomed, true)) return;
+  doomed_.emplace_back(id, reason);
 }
 
 // It closed the connection, or the network did.
@@ -470,18 +512,21 @@ void Server::Loop::left(PeerId id) {
   const bool finishing = find(id)->finishing;
   const Result<void> ended = forget(id);
   if (!ended.ok() && !finishing) {
-    log::warning("connection lost peer={} reason={}", name, ended.error().what);
+    complaints_.warning(fmt::format("connection lost peer={} reason={}", name, ended.error().what),
+                        clock_.now());
   }
 }
 
 void Server::Loop::drop(PeerId id, std::string_view reason) {
-  log::warning("connection dropped peer={} reason={}", find(id)->name, reason);
+  complaints_.warning(fmt::format("connection dropped peer={} reason={}", find(id)->name, reason),
+                      clock_.now());
   static_cast<void>(forget(id));
 }
 
 Result<void> Server::Loop::forget(PeerId id) {
   unsent_ -= find(id)->counted;
   stalled_.erase(id);
+  strangers_.remove(id);
   Service& service = find(id)->service;
   peers_.erase(id);
   return service.closed(id);
@@ -500,10 +545,8 @@ void Server::stop_on(const std::vector<int>& signals) { loop_->stop_on(signals);
 std::string* Server::outgoing(PeerId peer) { return loop_->outgoing(peer); }
 void Server::pause(PeerId peer, bool paused) { loop_->pause(peer, paused); }
 void Server::finish(PeerId peer) { loop_->finish(peer); }
-
-void Server::greeted(PeerId peer) {
-  if (Peer* found = loop_->find(peer)) found->greeted = true;
-}
+void Server::drop(PeerId peer, std::string_view reason) { loop_->doom(peer, reason); }
+void Server::greeted(PeerId peer) { loop_->greeted(peer); }
 
 bool Server::clogged(PeerId peer) const {
   const Peer* found = loop_->find(peer);

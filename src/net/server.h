@@ -5,7 +5,9 @@
 //
 // Nobody can hold up the others: a peer that does not read its answers is not read either, and is
 // dropped when it takes nothing for a while, as is one that does not greet in time and one whose
-// machine is gone. Every peer that is dropped for cause is one line in the log.
+// machine is gone. When there are too many, in all or of one address, the one that has not greeted
+// for longest makes room. A peer that is dropped for cause is a line in the log, as long as they
+// are not a flood.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,7 @@ using PeerId = uint64_t;  // Never used for another connection.
 
 struct ServerLimits {
   size_t peers_max = 20'000;
+  size_t strangers_max = 5'000;       // Peers of one address that have not greeted.
   size_t read_max = 1 << 20;          // From one peer in a turn.
   size_t gather_max = 64 << 20;       // From all peers in a turn, about.
   size_t unsent_max = 8 << 20;        // A peer with more to take is not read.
@@ -66,6 +69,8 @@ class Peers {
   virtual void pause(PeerId peer, bool paused) = 0;  // While paused nothing is received from it.
   virtual bool clogged(PeerId peer) const = 0;       // It has more than unsent_max to take.
   virtual void finish(PeerId peer) = 0;  // Receives no more; closed when all has gone out.
+  // Closed after this turn, without another word. Nothing more is received from it.
+  virtual void drop(PeerId peer, std::string_view /*reason*/) { finish(peer); }
   virtual std::string name_of(PeerId peer) const = 0;
 };
 
@@ -98,6 +103,7 @@ class Server final : public Peers {
   void pause(PeerId peer, bool paused) override;
   bool clogged(PeerId peer) const override;
   void finish(PeerId peer) override;
+  void drop(PeerId peer, std::string_view reason) override;
   std::string name_of(PeerId peer) const override;
 
  private:

@@ -1,5 +1,9 @@
 #include "rest/api.h"
 
+#include <nlohmann/json.hpp>
+
+#include "rest/json_body.h"
+#include "rest/openapi.h"
 #include "rest/tascaas_calls.h"
 
 namespace dunlin::rest {
@@ -24,9 +28,17 @@ Family tascaas_family() {
   add_node_routes(family.routes);
   add_lb_routes(family.routes);
   add_file_routes(family.routes);
+  family.routes.push_back(
+      {.method = "GET",
+       .pattern = "/openapi.json",
+       .summary = "This document",
+       .reply_schema = R"({"type":"object","required":["openapi","info","paths"]})",
+       .handler = [](Call& call, Store& /*store*/) {
+         return reply_json(call, 200, openapi_document(*call.match().family));
+       }});
   return family;
 }
 
-std::vector<Family> all_families() { return {api_family(), tascaas_family()}; }
+std::vector<Family> all_families() { return {api_family(), tenant_family(), tascaas_family()}; }
 
 }  // namespace dunlin::rest

@@ -19,6 +19,9 @@ void add_pool_routes(std::vector<Route>& routes);
 void add_blob_routes(std::vector<Route>& routes);
 void add_document_routes(std::vector<Route>& routes);
 
+// What a tenant of TaScaaS does with its own secret, under /tenant/v1.
+Family tenant_family();
+
 // TaScaaS's own routes, under any prefix, as its clients know them.
 Family tascaas_family();
 

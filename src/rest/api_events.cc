@@ -9,6 +9,7 @@
 
 #include "model/json.h"
 #include "model/list_jobs.h"
+#include "model/rows.h"
 #include "model/submit.h"
 #include "rest/api.h"
 #include "rest/api_calls.h"
@@ -113,15 +114,19 @@ class Watch {
     TRY(find_jobs(table, now));
     std::vector<std::string> ids;
     for (const auto& [id, watched] : watched_) ids.push_back(id);
-    const std::vector<Standing> standings = TRY(read_standings(table, ids));
+    const auto standings = TRY(readable_standings(table, ids));
     const std::string event_id = std::to_string(now.time_since_epoch().count());
     for (size_t i = 0; i < ids.size(); ++i) {
       Watched& watched = watched_.at(ids[i]);
-      const Counts counts = TRY(read_counts(table, watched.job, standings[i]));
-      const bool ended = has_ended(standings[i].state);
-      if (std::string mark = mark_of(standings[i], counts); mark != watched.told) {
+      if (!standings[i]) continue;  // Damaged.
+      const Standing& standing = *standings[i];
+      const auto counted = read_counts(table, watched.job, standing);
+      if (!counted.ok() && is_passed_over(counted.error())) continue;
+      const Counts counts = TRY(counted);
+      const bool ended = has_ended(standing.state);
+      if (std::string mark = mark_of(standing, counts); mark != watched.told) {
         TRY(stream.send(ended ? "end" : "progress", event_id,
-                        job_json(watched.job, standings[i], counts)));
+                        job_json(watched.job, standing, counts)));
         watched.told = std::move(mark);
       }
       if (!ended) continue;

@@ -1,15 +1,17 @@
 #include <nlohmann/json.hpp>
 
+#include "model/keys.h"
 #include "rest/api.h"
 #include "rest/call.h"
 
 namespace dunlin::rest {
 namespace {
 
-// Whether the service and its store answer. The store is asked for something that is not there.
+// Whether the service and its store answer. The store is asked for something that is not there, in
+// a table that all tokens may read.
 Result<void> get_health(Call& call, Store& store) {
   const std::string key = "health";
-  TRY(store.table().get("rest", std::span(&key, 1)));
+  TRY(store.table().get(kWorkers, std::span(&key, 1)));
   return call.reply(200, "application/json",
                     nlohmann::json{{"status", "ok"}, {"version", DUNLIN_VERSION}}.dump() + "\n");
 }

@@ -8,6 +8,7 @@
 #include "model/iterations.h"
 #include "model/json.h"
 #include "model/list_jobs.h"
+#include "model/owned.h"
 #include "model/rows.h"
 #include "model/steer.h"
 #include "model/submit.h"
@@ -15,6 +16,7 @@
 #include "rest/api_calls.h"
 #include "rest/job_body.h"
 #include "rest/json_body.h"
+#include "wire/token_text.h"
 
 namespace dunlin::rest {
 namespace {
@@ -43,7 +45,11 @@ Result<void> post_job(Call& call, Store& store) {
   const auto body = TRY(read_object(call));
   if (!body) return {};
   Random random(random_seed());
-  JobDraft draft = TRY(draft_job(*body, make_job_id(random, call.now()), call.now()));
+  const std::string bound = owner_in_token(call.bearer().value_or(""));
+  JobDraft draft =
+      TRY(draft_job(*body, owned_job_id(make_job_id(random, call.now()), bound), call.now()));
+  draft.spec.set_owner(TRY(
+      choose_owner(bound, body->contains("owner") ? draft.spec.owner() : "", draft.spec.owner())));
   TRY(set_key(call, draft.options));
   if (draft.by_slots) TRY(fit_to_slots(store.table(), call.now(), draft.spec));
   const Submitted submitted = TRY(submit(store, draft.spec, draft.options));
@@ -72,8 +78,9 @@ Result<void> list_jobs(Call& call, Store& store) {
   ordered_json reply;
   reply["jobs"] = ordered_json::array();
   for (const Listed& one : jobs) {
-    const Counts counts = TRY(read_counts(store.table(), one.job, one.standing));
-    reply["jobs"].push_back(job_json(one.job, one.standing, counts));
+    const auto counts = read_counts(store.table(), one.job, one.standing);
+    if (!counts.ok() && is_passed_over(counts.error())) continue;
+    reply["jobs"].push_back(job_json(one.job, one.standing, TRY(counts)));
   }
   if (jobs.size() == max) reply["next"] = jobs.back().job.id();
   return reply_json(call, 200, reply);
@@ -165,7 +172,7 @@ void add_job_routes(std::vector<Route>& routes) {
                     .handler = explain});
   routes.push_back({.method = "POST",
                     .pattern = "/jobs/{id}/cancel",
-                    .summary = "End a job: what runs is stopped, the rest never starts",
+                    .summary = "End a job: within a second what runs is stopped and no more starts",
                     .parameters = {kJobId},
                     .scope = "submit",
                     .reply_schema = R"({"$ref":"#/components/schemas/Cancelled"})",

@@ -68,7 +68,7 @@ void add_pool_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .pattern = "/infrastructures",
                     .summary = "The infrastructures of all tenants, and what each is advised",
-                    .scope = "read",
+                    .scope = "admin",
                     .reply_schema = R"({"$ref":"#/components/schemas/Infrastructures"})",
                     .handler = get_infrastructures});
 }

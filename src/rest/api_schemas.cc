@@ -32,7 +32,7 @@ constexpr std::string_view kProgress = R"({"allOf":[{"$ref":"#/components/schema
     "required":["rate","failures"]}]})";
 
 constexpr std::string_view kIterations = R"({"type":"object","description":
-    "Only of a job with iterations; speed, chance and more_slots only while it is open",
+    "Only of a job with iterations; speed and chance while open, more_slots until its deadline",
   "properties":{
     "total":{"type":"integer"},"done":{"type":"integer"},"speed":{"type":"number"},
     "eta_s":{"type":"integer"},"chance":{"type":"number"},"more_slots":{"type":"integer"},
@@ -75,13 +75,15 @@ constexpr std::string_view kResult = R"({"type":"object","description":
     "state":{"type":"string","enum":["ok","failed","crashed","timeout","lost","refused","waiting",
       "cancelled"]},
     "exit":{"type":"integer"},"signal":{"type":"integer"},"attempt":{"type":"integer"},
+    "blame":{"type":"string","enum":["task","worker","store"],"description":
+      "Whose fault it is that the task is not ok"},
     "why":{"type":"string"},"stdout":{"type":"string"},"stdout_base64":{"type":"string"},
     "stdout_size":{"type":"integer"},"stdout_blob":{"type":"string"},
     "stdout_cut":{"type":"integer"},"stderr":{"type":"string"},
     "stderr_base64":{"type":"string"},"stderr_size":{"type":"integer"},
     "stderr_blob":{"type":"string"},"stderr_cut":{"type":"integer"},"value":{"type":"string"},
     "value_base64":{"type":"string"},"worker":{"type":"string"},"created_us":{"type":"integer"},
-    "sent_us":{"type":"integer"},"received_us":{"type":"integer"},"started_us":{"type":"integer"},
+    "received_us":{"type":"integer"},"started_us":{"type":"integer"},
     "ended_us":{"type":"integer"},"committed_us":{"type":"integer"}},
   "required":["v","job","task","state"]})";
 
@@ -127,6 +129,47 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
     "v":{"type":"integer"},"version":{"type":"string"},"api":{"type":"string"}},
   "required":["v","version","api"]})";
 
+constexpr std::string_view kTenantJob = R"({"type":"object","description":
+    "A refused job file has only job, file, state, refused and taken_ms","properties":{
+    "v":{"type":"integer"},"job":{"type":"string"},"file":{"type":"string"},
+    "state":{"type":"string","enum":["refused","waiting","running","done","failed","lost"]},
+    "refused":{"type":"string"},"taken_ms":{"type":"integer"},"iterations":{"type":"integer"},
+    "done":{"type":"integer"},"partitions":{"type":"integer"},"waiting":{"type":"integer"},
+    "running":{"type":"integer"},"finished":{"type":"integer"},"eta_s":{"description":
+      "Seconds from the last report; null: nobody knows"}},
+  "required":["v","job","file","state","taken_ms"]})";
+
+constexpr std::string_view kTenantJobs = R"({"type":"object","properties":{
+    "jobs":{"type":"array","items":{"$ref":"#/components/schemas/TenantJob"}},
+    "next":{"type":"string","description":"after, for the next page; absent at the end"}},
+  "required":["jobs"]})";
+
+constexpr std::string_view kPartitions = R"({"type":"object","properties":{
+    "partitions":{"type":"array","items":{"type":"object","properties":{
+      "v":{"type":"integer"},"partition":{"type":"integer"},
+      "state":{"type":"string",
+        "enum":["waiting","handed","running","finished","done","spare","failed"]},
+      "assigned":{"type":"integer"},"done":{"type":"integer"},"speed":{"type":"number"},
+      "infrastructure":{"type":"string"},"turn":{"type":"integer"},"heard_ms":{"type":"integer"},
+      "results":{"type":"boolean","description":"They can be fetched"}},
+    "required":["v","partition","state","assigned","done","speed","infrastructure","turn",
+      "heard_ms","results"]}}},"required":["partitions"]})";
+
+constexpr std::string_view kTenantFile = R"({"type":"object","properties":{
+    "v":{"type":"integer"},"key":{"type":"string"},"size":{"type":"integer"},
+    "modified_ms":{"type":"integer"}},"required":["v","key","size","modified_ms"]})";
+
+constexpr std::string_view kTenantFiles = R"({"type":"object","properties":{
+    "files":{"type":"array","items":{"$ref":"#/components/schemas/TenantFile"}},
+    "next":{"type":"string","description":"after, for the next page; absent at the end"}},
+  "required":["files"]})";
+
+constexpr std::string_view kTenantPut = R"({"oneOf":[{"$ref":"#/components/schemas/TenantFile"},
+    {"type":"object","description":"What a job file has become","properties":{
+      "v":{"type":"integer"},"file":{"type":"string"},"job":{"type":"string"},
+      "existed":{"type":"boolean","description":"The same file had become this job before"}},
+    "required":["v","file","job","existed"]}]})";
+
 }  // namespace
 
 const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() {
@@ -149,6 +192,12 @@ const std::vector<std::pair<std::string_view, std::string_view>>& api_schemas() 
       {"Version", kVersion},
       {"Iterations", kIterations},
       {"Turn", kTurn},
+      {"TenantJob", kTenantJob},
+      {"TenantJobs", kTenantJobs},
+      {"Partitions", kPartitions},
+      {"TenantFile", kTenantFile},
+      {"TenantFiles", kTenantFiles},
+      {"TenantPut", kTenantPut},
   };
   return all;
 }

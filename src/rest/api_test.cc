@@ -366,8 +366,8 @@ TEST_F(RestApi, BlobsComeAndGo) {
 TEST_F(RestApi, EventsEndWithTheJobAndAreNotRepeated) {
   const std::string id = submit(R"({"line":"true"})");
   HttpClient client(rest.port());
-  client.send(
-      fmt::format("GET /api/v1/jobs/{}/events HTTP/1.1\r\n{}\r\n", id, bearer(TestHub::kToken)));
+  client.send(fmt::format("GET /api/v1/jobs/{}/events HTTP/1.1\r\nhost: x\r\n{}\r\n", id,
+                          bearer(TestHub::kToken)));
   client.until("event: progress");
   ask("POST", "/jobs/" + id + "/cancel");
   const std::string events = client.receive().body;
@@ -382,8 +382,9 @@ TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
   ask("POST", "/jobs/" + old + "/cancel");
   const auto before = rest.clock().wall().time_since_epoch().count() - 1;
   HttpClient client(rest.port());
-  client.send(fmt::format("GET /api/v1/events?seconds=60 HTTP/1.1\r\nlast-event-id: {}\r\n{}\r\n",
-                          before, bearer(TestHub::kToken)));
+  client.send(fmt::format(
+      "GET /api/v1/events?seconds=60 HTTP/1.1\r\nhost: x\r\nlast-event-id: {}\r\n{}\r\n", before,
+      bearer(TestHub::kToken)));
   client.until("event: end");
   const std::string id = submit(R"({"line":"true","name":"new"})");
   client.until("\"name\":\"new\"");
@@ -397,7 +398,8 @@ TEST_F(RestApi, StreamsAreFew) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 64; ++i) {
     clients.push_back(std::make_unique<HttpClient>(rest.port()));
-    clients.back()->send("GET /api/v1/events HTTP/1.1\r\n" + bearer(TestHub::kToken) + "\r\n");
+    clients.back()->send("GET /api/v1/events HTTP/1.1\r\nhost: x\r\n" + bearer(TestHub::kToken) +
+                         "\r\n");
     clients.back()->until("retry");
   }
   EXPECT_EQ(ask("GET", "/events").status, 429);

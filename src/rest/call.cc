@@ -15,6 +15,10 @@ constexpr size_t kPiece = 256 << 10;
 constexpr size_t kUrlMax = 1024;
 constexpr size_t kTokenMax = 1024;  // Longer than any, and what a hub may be told.
 
+// A body that is kept whole comes so fast, after a while.
+constexpr Millis kPatience = std::chrono::seconds(10);
+constexpr int64_t kBytesPerS = 16 << 10;
+
 }  // namespace
 
 Result<std::string> check_public_url(const std::string& url) {
@@ -37,6 +41,7 @@ Call::Call(const Setting& setting, const CallLimits& limits, const Peer& peer, H
       head_(std::move(head)),
       match_(std::move(match)),
       body_by_(setting.clock.now() + limits.body_max),
+      share_(setting.memory.bodies()),
       keep_alive_(head_.keep_alive) {}
 
 const std::string* Call::parameter(In in, std::string_view name) const {
@@ -62,8 +67,9 @@ int64_t Call::number(std::string_view name, int64_t otherwise) const {
 
 std::string Call::base_url() const {
   if (!setting_.public_url.empty()) return setting_.public_url;
+  const std::string* host = head_.header("host");
   return fmt::format("{}://{}{}", setting_.tls ? "https" : "http",
-                     head_.header_or("host", "localhost"), match_.prefix);
+                     host == nullptr ? peer_.connection.local() : *host, match_.prefix);
 }
 
 std::optional<std::string> Call::bearer() const {
@@ -89,8 +95,11 @@ Result<bool> Call::read_some(std::string& into) {
     }
     std::string bytes;
     const Instant until = std::min(body_by_, setting_.clock.now() + limits_.body_stall);
-    if (TRY(peer_.connection.receive(bytes, until)) == Connection::Got::end) {
-      return Error{Code::unavailable, "the client left in the middle of a request"};
+    const Result<Connection::Got> got = peer_.connection.receive(bytes, until);
+    // What comes after half of a body is no request.
+    if (!got.ok() || got.value() == Connection::Got::end) keep_alive_ = false;
+    if (TRY(got) == Connection::Got::end) {
+      return Error{Code::invalid, "the body is shorter than its head says"};
     }
     peer_.reader.feed(bytes);
   }
@@ -98,11 +107,27 @@ Result<bool> Call::read_some(std::string& into) {
 
 Result<std::string> Call::read_body(size_t max) {
   std::string body;
+  const Instant begun = setting_.clock.now();
   if (head_.length.value_or(0) <= max) {
-    while (body.size() <= max && TRY(read_some(body))) continue;
+    while (body.size() <= max && TRY(read_some(body))) {
+      TRY(take_memory(body.size()));
+      const Millis time = setting_.clock.now() - begun;
+      if (time > kPatience &&
+          static_cast<int64_t>(body.size()) * 1000 < kBytesPerS * time.count()) {
+        keep_alive_ = false;
+        return Error{Code::unavailable, "the body comes too slowly"};
+      }
+    }
     if (body.size() <= max) return body;
   }
   return Error{Code::full, fmt::format("the body has more than {} bytes", max)};
+}
+
+Result<void> Call::take_memory(size_t bytes) {
+  if (share_.grow_to(bytes)) return {};
+  keep_alive_ = false;
+  return Error{Code::unavailable,
+               "the service keeps as much of request bodies as it may: try again later"};
 }
 
 Result<void> Call::put(std::string_view bytes) {

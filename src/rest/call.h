@@ -74,8 +74,11 @@ class Call {
   // Appends some of the body; false if there is no more. The first call sends the "100 Continue"
   // that a client may wait for.
   Result<bool> read_some(std::string& into);
-  // All of it. `full` if there is more than `max`.
+  // All of it. `full` if there is more than `max`; `unavailable` if all requests together keep too
+  // much, or it comes too slowly.
   Result<std::string> read_body(size_t max);
+  // Before so much is made of the body: the same as for reading it.
+  Result<void> take_memory(size_t bytes);
 
   // A whole reply. REQUIRES: none was begun.
   Result<void> reply(HttpReply reply);
@@ -106,6 +109,7 @@ class Call {
   const HttpHead head_;
   const Match match_;
   const Instant body_by_;
+  Budget::Share share_;
   bool keep_alive_;
   bool continued_ = false;
   bool body_done_ = false;

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/address.h"
+
 namespace dunlin::rest {
 namespace {
 
@@ -93,6 +95,16 @@ Result<void> Connection::send_wire(Millis stall) {
   }
   wire_.clear();
   return {};
+}
+
+std::string Connection::local() const {
+  Address address;
+  address.size = sizeof(address.socket);
+  auto* const socket = reinterpret_cast<sockaddr*>(&address.socket);
+  const bool known = getsockname(socket_, socket, &address.size) == 0;
+  const auto family = address.socket.ss_family;
+  if (!known || (family != AF_INET && family != AF_INET6)) return "localhost";
+  return address.text();
 }
 
 bool Connection::gone() const {

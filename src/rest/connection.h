@@ -30,6 +30,9 @@ class Connection {
   // Returns when the system has taken all of it. `stall`: without taking a byte.
   Result<void> send(std::string_view bytes, Millis stall);
 
+  // Our end of it: "127.0.0.1:7071".
+  std::string local() const;
+
   // Whether the client has closed its end, as far as is known now.
   bool gone() const;
 

@@ -1,5 +1,6 @@
 #include "rest/exchange.h"
 
+#include <algorithm>
 #include <poll.h>
 
 #include "base/log.h"
@@ -19,8 +20,9 @@ bool is_readable(int descriptor) {
 // Nothing if there will be no more requests.
 Result<std::optional<HttpHead>> next_head(Connection& connection, HttpReader& reader,
                                           const Setting& setting, const ExchangeLimits& limits,
-                                          int stopping) {
-  Instant deadline = setting.clock.now() + limits.idle_max;
+                                          bool first, int stopping) {
+  const Millis patience = first ? std::min(limits.first_max, limits.idle_max) : limits.idle_max;
+  Instant deadline = setting.clock.now() + patience;
   bool begun = reader.unread() > 0;
   if (begun) deadline = setting.clock.now() + limits.head_max;
   while (true) {
@@ -88,8 +90,11 @@ void serve_connection(Connection& connection, const Setting& setting, const Exch
                       Stores& stores, int stopping) {
   HttpReader reader;
   const CallLimits call_limits;
-  while (true) {
-    Result<std::optional<HttpHead>> head = next_head(connection, reader, setting, limits, stopping);
+  for (bool first = true;; first = false) {
+    limits.waiting(true);
+    Result<std::optional<HttpHead>> head =
+        next_head(connection, reader, setting, limits, first, stopping);
+    limits.waiting(false);
     if (!head.ok()) {
       if (head.error().code == Code::invalid) {
         std::string bytes;

@@ -1,6 +1,8 @@
 // The requests of one connection, one after the other, each answered by the handler of its route.
 #pragma once
 
+#include <functional>
+
 #include "rest/call.h"
 #include "rest/connection.h"
 #include "rest/stores.h"
@@ -8,8 +10,10 @@
 namespace dunlin::rest {
 
 struct ExchangeLimits {
+  Millis first_max = std::chrono::seconds(10);  // To the first byte, with the handshake of TLS.
   Millis idle_max = std::chrono::seconds(60);
   Millis head_max = std::chrono::seconds(10);
+  std::function<void(bool)> waiting = [](bool) {};  // Told when it begins and ends to wait for one.
 };
 
 // Returns when the client has left, was too slow or did not speak HTTP, or, between two requests,

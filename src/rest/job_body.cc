@@ -10,6 +10,7 @@
 #include "model/inputs.h"
 #include "model/iterations.h"
 #include "model/keys.h"
+#include "model/submit_folder.h"
 #include "rest/job_fields.h"
 
 namespace dunlin::rest {
@@ -88,6 +89,7 @@ Result<JobDraft> draft_job(const json& body, std::string id, WallTime now) {
   draft.by_slots = TRY(set_iterations(parts.iterations, draft.spec));
   add_stdin(parts.stdin_bytes, draft);
   TRY(validate_spec(draft.spec));
+  TRY(check_program(draft.spec, "cwd"));
   TRY(Template::compile(draft.spec));
   return draft;
 }

@@ -9,6 +9,7 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
+#include "model/submit_folder.h"
 #include "store/store.h"
 
 namespace dunlin::rest {
@@ -164,7 +165,9 @@ Result<void> set_env(const json& value, JobParts& parts) {
   return {};
 }
 Result<void> set_cwd(const json& value, JobParts& parts) {
-  parts.spec.set_cwd(TRY(text_of(value, 4096)));
+  const std::string folder = TRY(text_of(value, 4096));
+  if (folder.starts_with('?')) return unexpected();
+  if (folder != kTaskFolder) parts.spec.set_cwd(folder);
   return {};
 }
 Result<void> set_stdin(const json& value, JobParts& parts) {
@@ -207,6 +210,14 @@ Result<void> set_cleanup(const json& value, JobParts& parts) {
 }
 Result<void> set_output_max(const json& value, JobParts& parts) {
   parts.spec.set_output_max(TRY(size_of(value)));
+  return {};
+}
+Result<void> set_memory_max(const json& value, JobParts& parts) {
+  parts.spec.set_memory_max(TRY(size_of(value)));
+  return {};
+}
+Result<void> set_file_max(const json& value, JobParts& parts) {
+  parts.spec.set_file_max(TRY(size_of(value)));
   return {};
 }
 Result<void> set_delivery(const json& value, JobParts& parts) {
@@ -306,8 +317,9 @@ constexpr JobField kJobFields[] = {
      R"({"type":"object","additionalProperties":{"type":["string","integer"]},
            "maxProperties":1000,"examples":[{"SEED":"1"}]})",
      set_env},
-    {"cwd", "the path of a folder, from the root; a fresh one if it is not said",
-     R"({"type":"string","pattern":"^[/{]","maxLength":4096,"examples":["/tmp"]})", set_cwd},
+    {"cwd", "the path of a folder, from the root, or \"task\": a fresh one, as if it is not said",
+     R"({"type":"string","pattern":"^[/{]|^task$","maxLength":4096,"examples":["/tmp","task"]})",
+     set_cwd},
     {"stdin", "a text, the standard input of each task", R"({"type":"string"})", set_stdin},
     {"timeout", "a duration like \"5m\", of each attempt", kDurationSchema, set_timeout},
     {"retries", "a number of 0 to 1000: further tries of a task that fails",
@@ -332,6 +344,10 @@ constexpr JobField kJobFields[] = {
      R"({"type":"string","minLength":1,"maxLength":131072,"examples":["true"]})", set_cleanup},
     {"output_max", "bytes, or a size like \"64M\": kept of stdout and of stderr", kSizeSchema,
      set_output_max},
+    {"memory_max", "bytes, or a size like \"4G\": a task that uses more memory is ended",
+     kSizeSchema, set_memory_max},
+    {"file_max", "bytes, or a size like \"1G\": a task that writes a larger file is ended",
+     kSizeSchema, set_file_max},
     {"delivery", "\"once\", \"at-most-once\" or \"relaxed\"",
      R"({"type":"string","enum":["once","at-most-once","relaxed"]})", set_delivery},
     {"after", "a list of ids of jobs that must be done, all well, before this one starts",

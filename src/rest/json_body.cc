@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/names.h"
+#include "base/json.h"
 #include "model/json.h"
 #include "rest/problem.h"
 
@@ -14,56 +13,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDepthMax = 16;
-constexpr size_t kWordsMax = 200;  // Of what the parser says.
+constexpr JsonLimits kLimits{.values_max = 1'100'000, .depth_max = 16};  // A million tasks.
 
-// Finds what is wrong with a text before anything is made of it.
-class Checker final : public json::json_sax_t {
- public:
-  const std::string& wrong() const { return wrong_; }
+constexpr size_t kValueSize = 128;  // In memory, about, with what is made of it.
 
-  bool null() override { return inside(); }
-  bool boolean(bool /*value*/) override { return inside(); }
-  bool number_integer(json::number_integer_t /*value*/) override { return inside(); }
-  bool number_unsigned(json::number_unsigned_t /*value*/) override { return inside(); }
-  bool number_float(json::number_float_t /*value*/, const std::string& /*text*/) override {
-    return inside();
-  }
-  bool string(std::string& /*value*/) override { return inside(); }
-  bool binary(json::binary_t& /*value*/) override { return inside(); }
-  bool start_object(size_t /*elements*/) override { return deeper(); }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(size_t /*elements*/) override { return inside() && deeper(); }
-  bool end_array() override { return --depth_ >= 0; }
-
-  bool key(std::string& name) override {
-    if (depth_ > 1 || names_.insert(name).second) return true;
-    return refuse(fmt::format("the name {} stands there twice", quote(name)));
-  }
-  bool parse_error(size_t /*position*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& error) override {
-    std::string_view words = error.what();
-    words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
-    return refuse(fmt::format("the body is not JSON: {}", words.substr(0, kWordsMax)));
-  }
-
- private:
-  bool refuse(std::string why) {
-    if (wrong_.empty()) wrong_ = std::move(why);
-    return false;
-  }
-  bool inside() {
-    return depth_ > 0 || refuse("the body is not a JSON object: write {\"name\":\"value\"}");
-  }
-  bool deeper() {
-    return ++depth_ <= kDepthMax ||
-           refuse(fmt::format("the body is nested more than {} deep", kDepthMax));
-  }
-
-  int depth_ = 0;
-  std::set<std::string> names_;  // Of the outermost object.
-  std::string wrong_;
-};
+// How many values there may be in a text, at most.
+size_t values_of(std::string_view text) {
+  const auto begins = [](char c) { return c == ',' || c == '[' || c == '{'; };
+  const auto count = static_cast<size_t>(std::ranges::count_if(text, begins));
+  return std::min(1 + count, kLimits.values_max);
+}
 
 // "application/json", with or without more behind a semicolon, in any case.
 bool is_json(std::string_view type) {
@@ -77,11 +36,15 @@ bool is_json(std::string_view type) {
 }  // namespace
 
 Result<json> parse_object(std::string_view text) {
-  Checker checker;
-  if (!json::sax_parse(text, &checker)) return Error{Code::invalid, checker.wrong()};
-  json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) return Error{Code::invalid, "the body is not a JSON object"};
-  return object;
+  const Error none{Code::invalid, "the body is not a JSON object: write {\"name\":\"value\"}"};
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '[') return none;
+  Result<json> parsed = parse_json(text, kLimits);
+  if (!parsed.ok()) {
+    return Error{Code::invalid, fmt::format("the body: {}", parsed.error().what)};
+  }
+  if (!parsed.value().is_object()) return none;
+  return parsed;
 }
 
 Result<std::optional<json>> read_object(Call& call) {
@@ -98,6 +61,7 @@ Result<std::optional<json>> read_object(Call& call) {
     return std::optional<json>();
   }
   if (!body.ok()) return body.error();
+  TRY(call.take_memory(body.value().size() + kValueSize * values_of(body.value())));
   return std::optional<json>(TRY(parse_object(body.value())));
 }
 

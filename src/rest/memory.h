@@ -9,8 +9,10 @@
 #include <string>
 
 #include "base/env.h"
+#include "base/memory.h"
 #include "base/result.h"
 #include "model/ledger_clock.h"
+#include "rest/budget.h"
 #include "store/store.h"
 #include "tascaas/turns.h"
 
@@ -30,10 +32,14 @@ class Memory final : public tascaas::JobCache {
   // REQUIRES: the caller has the job's lock.
   LedgerClock& ledger_clock(const std::string& job);
 
+  // Of bodies that are kept whole, and what is made of them.
+  Budget& bodies() { return bodies_; }
+
   // What URLs are signed with: the same for all services on the store, made by the first.
   Result<std::string> signing_key(Table& table);
 
  private:
+  Budget bodies_{memory_share(8, 256 << 20)};
   std::mutex mutex_;
   std::map<std::string, Instant> done_;
   std::optional<std::string> signing_key_;

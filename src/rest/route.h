@@ -60,6 +60,7 @@ struct Family {
   bool bearer = true;   // Needs a token, and speaks to the store with its rights.
   bool checked = true;  // Parameters are checked before the handler sees them.
   std::vector<Route> routes;
+  bool secret = false;  // Its handlers ask for the secret of a tenant.
 };
 
 struct Match {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <list>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,10 +14,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/rationed_log.h"
 #include "base/signals.h"
 #include "base/waker.h"
 #include "net/listen.h"
 #include "net/socket.h"
+#include "net/strangers.h"
 #include "rest/exchange.h"
 #include "rest/problem.h"
 
@@ -25,6 +28,7 @@ namespace {
 
 constexpr int kAcceptRetryMs = 100;
 constexpr size_t kStreamsMax = 64;
+constexpr size_t kEndingMax = 256;  // Connections that made room and have not ended yet.
 constexpr Millis kRefusal = std::chrono::seconds(1);  // To take the words of a refusal.
 
 }  // namespace
@@ -72,7 +76,11 @@ class Service::Threads {
 
  private:
   struct Served {
+    uint64_t id = 0;
+    std::string origin = {};
     int socket = -1;
+    bool greeted = false;  // It has made a request.
+    bool counts = true;    // Until it has made room, or has ended.
     bool ended = false;
     std::thread thread = {};
   };
@@ -89,7 +97,10 @@ class Service::Threads {
     watched.push_back({stopping_.descriptor(), POLLIN, 0});
     watched.push_back({signals_, POLLIN, 0});
     while (!should_stop()) {
-      poll(watched.data(), watched.size(), -1);
+      const auto tell = complaints_.tell(clock_.now());
+      const int wait =
+          tell ? static_cast<int>(std::max<int64_t>((*tell - clock_.now()).count(), 1)) : -1;
+      poll(watched.data(), watched.size(), wait);
       reap();
       for (const int listener : listeners_) accept_one(listener);
     }
@@ -103,30 +114,93 @@ class Service::Threads {
   }
 
   void accept_one(int listener) {
-    const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    Address from;
+    from.size = sizeof(from.socket);
+    const int socket = accept4(listener, reinterpret_cast<sockaddr*>(&from.socket), &from.size,
+                               SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-        log::warning("cannot accept another connection: {}", std::strerror(errno));
+        complaints_.warning(
+            fmt::format("cannot accept another connection: {}", std::strerror(errno)),
+            clock_.now());
+        {
+          const std::lock_guard lock(mutex_);
+          make_room(strangers_.oldest(), idle_.oldest());
+        }
         poll(nullptr, 0, kAcceptRetryMs);
       }
       return;
     }
     tune_connection(socket);
+    const std::string origin = origin_of(from);
     std::unique_lock lock(mutex_);
-    if (served_.size() >= options_.connections_max) {
+    if (!has_room(origin)) {
       lock.unlock();
       refuse(socket);
       return;
     }
     Served& served = served_.emplace_back();
+    served.id = ++last_id_;
+    served.origin = origin;
     served.socket = socket;
+    by_id_.emplace(served.id, &served);
+    strangers_.add(served.id, origin);
+    ++origins_[origin];
+    ++counted_;
     try {
       served.thread = std::thread([this, &served] { serve(served); });
     } catch (const std::system_error& error) {
-      log::warning("cannot serve another connection: {}", error.what());
+      complaints_.warning(fmt::format("cannot serve another connection: {}", error.what()),
+                          clock_.now());
+      make_room(strangers_.oldest(), idle_.oldest());
+      end_counting(served);
+      by_id_.erase(served.id);
       served_.pop_back();
       lock.unlock();
       refuse(socket);
+    }
+  }
+
+  // For one more from there; others may have to go. REQUIRES: locked, as for the next four.
+  bool has_room(const std::string& origin) {
+    const size_t each_max = std::max<size_t>(options_.connections_max * 3 / 4, 1);
+    const auto same = origins_.find(origin);
+    if (same != origins_.end() && same->second >= each_max) {
+      make_room(strangers_.oldest_of(origin), idle_.oldest_of(origin));
+      if (origins_.contains(origin) && origins_.at(origin) >= each_max) return false;
+    }
+    if (counted_ >= options_.connections_max) make_room(strangers_.oldest(), idle_.oldest());
+    return counted_ < options_.connections_max &&
+           served_.size() < options_.connections_max + kEndingMax;
+  }
+
+  // Rather one that has never made a request.
+  void make_room(std::optional<uint64_t> stranger, std::optional<uint64_t> idle) {
+    const std::optional<uint64_t> id = stranger ? stranger : idle;
+    if (!id) return;
+    Served& served = *by_id_.at(*id);
+    end_counting(served);
+    shutdown(served.socket, SHUT_RDWR);
+  }
+
+  void end_counting(Served& served) {
+    strangers_.remove(served.id);
+    idle_.remove(served.id);
+    if (!std::exchange(served.counts, false)) return;
+    --counted_;
+    const auto origin = origins_.find(served.origin);
+    if (--origin->second == 0) origins_.erase(origin);
+  }
+
+  void waits(Served& served, bool waiting) {
+    const std::lock_guard lock(mutex_);
+    if (!served.counts) return;
+    if (waiting) {
+      if (served.greeted) idle_.add(served.id, served.origin);
+    } else {
+      strangers_.remove(served.id);
+      idle_.remove(served.id);
+      served.greeted = true;
     }
   }
 
@@ -142,9 +216,15 @@ class Service::Threads {
   void serve(Served& served) {
     {
       Connection connection(served.socket, options_.tls, clock_);
-      const ExchangeLimits limits{.idle_max = options_.idle_max, .head_max = options_.head_max};
+      const ExchangeLimits limits{
+          .first_max = options_.first_max,
+          .idle_max = options_.idle_max,
+          .head_max = options_.head_max,
+          .waiting = [this, &served](bool waiting) { waits(served, waiting); }};
       serve_connection(connection, setting_, limits, stores_, stopping_.descriptor());
       const std::lock_guard lock(mutex_);
+      end_counting(served);
+      by_id_.erase(served.id);
       served.socket = -1;  // Its number may soon be another's.
       served.ended = true;
     }
@@ -191,6 +271,13 @@ class Service::Threads {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::list<Served> served_;
+  uint64_t last_id_ = 0;
+  std::map<uint64_t, Served*> by_id_;      // Those that have not ended.
+  std::map<std::string, size_t> origins_;  // How many of those count.
+  size_t counted_ = 0;
+  Strangers strangers_;  // They wait for a request, the first
+  Strangers idle_;       // or another one.
+  RationedLog complaints_{"connections"};
   std::mutex joining_;
   std::thread acceptor_;
 };

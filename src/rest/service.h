@@ -2,7 +2,9 @@
 // reply. Holds no state but open stores: any number of services may stand on one store, and each
 // may be killed between any two requests.
 //
-// Everything is bounded: connections, heads, bodies that are kept whole, and the time for each.
+// Everything is bounded: connections, heads, bodies that are kept whole (of all requests together,
+// too), and the time for each. When there are too many connections, in all or from one address, the
+// one that has waited for longest without a request makes room.
 #pragma once
 
 #include <functional>
@@ -23,10 +25,11 @@ struct ServiceOptions {
   const TlsContext* tls = nullptr;  // Must outlive the service.
   std::string public_url = {};      // See Setting.
   uint64_t upload_max = uint64_t{1} << 30U;
-  size_t connections_max = 1024;
-  Millis idle_max = std::chrono::seconds(60);  // Between two requests.
-  Millis head_max = std::chrono::seconds(10);  // From the first byte of a head to its last.
-  Millis stop_max = std::chrono::seconds(5);   // For requests that run when it stops.
+  size_t connections_max = 1024;                // From one address three quarters of them.
+  Millis first_max = std::chrono::seconds(10);  // To the first request.
+  Millis idle_max = std::chrono::seconds(60);   // Between two requests.
+  Millis head_max = std::chrono::seconds(10);   // From the first byte of a head to its last.
+  Millis stop_max = std::chrono::seconds(5);    // For requests that run when it stops.
 };
 
 class Service {

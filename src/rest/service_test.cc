@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <memory>
+#include <vector>
 
 #include "hub/test_rest.h"
 #include "hub/token.h"
@@ -66,13 +68,46 @@ TEST(RestService, EndsAConnectionThatDoesNotSpeakHttp) {
   EXPECT_EQ(client.receive().status, 0);
 }
 
+std::vector<Family> families();
+
 TEST(RestService, RefusesMoreConnectionsThanItMayHave) {
-  TestRest rest({.connections_max = 1});
+  TestRest rest({.connections_max = 1}, nullptr, families());
   HttpClient first(rest.port());
-  EXPECT_EQ(first.get("/api/v1/health", kAdmin).status, 200);
+  first.send("GET /own/forever HTTP/1.1\r\nhost: x\r\n\r\n");
+  first.until("data: 0");
   HttpClient second(rest.port());
   EXPECT_EQ(second.receive().status, 503);
-  EXPECT_EQ(first.get("/api/v1/health", kAdmin).status, 200);
+}
+
+TEST(RestService, OneThatWaitsForLongestMakesRoom) {
+  TestRest rest({.connections_max = 4});
+  HttpClient idle(rest.port());
+  EXPECT_EQ(idle.get("/api/v1/health", kAdmin).status, 200);
+  HttpClient silent(rest.port());
+  HttpClient half(rest.port());
+  half.send("GET /api/v1/hea");
+  for (int i = 0; i < 50; ++i) {
+    HttpClient honest(rest.port());
+    EXPECT_EQ(honest.get("/api/v1/health", kAdmin).status, 200);
+  }
+  EXPECT_EQ(silent.receive().status, 0) << "it said nothing";
+}
+
+TEST(RestService, SilentConnectionsDoNotKeepOthersOut) {
+  TestRest rest({.connections_max = 64});
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(std::make_unique<HttpClient>(rest.port()));
+  for (int i = 0; i < 20; ++i) {
+    HttpClient honest(rest.port());
+    EXPECT_EQ(honest.get("/api/v1/health", kAdmin).status, 200);
+    silent.push_back(std::make_unique<HttpClient>(rest.port()));
+  }
+}
+
+TEST(RestService, TheFirstRequestIsDueSoon) {
+  TestRest rest({.first_max = Millis(20)});
+  HttpClient client(rest.port());
+  EXPECT_EQ(client.receive().status, 0);
 }
 
 TEST(RestService, LetsIdleConnectionsGo) {
@@ -138,7 +173,8 @@ TEST(RestService, ReadsBodiesAndPaths) {
   EXPECT_EQ(client.ask("PUT", "/own/echo/a/b%20c", "", "hello").body, "a/b c|hello");
   EXPECT_EQ(client.ask("PUT", "/own/echo/a", "", std::string(101, 'x')).status, 429);
   client.send(
-      "PUT /own/echo/x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n"
+      "PUT /own/echo/x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: "
+      "chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n"
       "0\r\n\r\n");
   EXPECT_EQ(client.receive().body, "x|hello");
 }
@@ -146,12 +182,14 @@ TEST(RestService, ReadsBodiesAndPaths) {
 TEST(RestService, TellsAClientThatWaitsToGoOn) {
   TestRest rest({}, nullptr, families());
   HttpClient client(rest.port());
-  client.send("PUT /own/echo/x HTTP/1.1\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n");
+  client.send(
+      "PUT /own/echo/x HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100);
   client.send("ab");
   EXPECT_EQ(client.receive().body, "x|ab");
   // One that is told not to is not waited for.
-  client.send("PUT /own/echo/x HTTP/1.1\r\ncontent-length: 200\r\nexpect: 100-continue\r\n\r\n");
+  client.send(
+      "PUT /own/echo/x HTTP/1.1\r\nhost: x\r\ncontent-length: 200\r\nexpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.receive().status, 429);
   EXPECT_EQ(client.receive().status, 0);
 }
@@ -167,7 +205,7 @@ TEST(RestService, SendsInPieces) {
 TEST(RestService, EndsAnEndlessReplyWhenItStops) {
   TestRest rest({}, nullptr, families());
   HttpClient client(rest.port());
-  client.send("GET /own/forever HTTP/1.1\r\n\r\n");
+  client.send("GET /own/forever HTTP/1.1\r\nhost: x\r\n\r\n");
   client.until("data: 0");
   rest.service().stop();
   EXPECT_TRUE(client.receive().body.ends_with("0\r\n\r\n"));

@@ -10,7 +10,7 @@
 namespace dunlin::rest {
 namespace {
 
-constexpr size_t kMemoryMax = 1 << 20;
+constexpr size_t kMemoryMax = 256 << 10;
 
 Result<std::unique_ptr<File>> open_hidden() {
   std::error_code failed;

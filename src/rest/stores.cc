@@ -1,6 +1,7 @@
 #include "rest/stores.h"
 
 #include "base/digest.h"
+#include "wire/token_text.h"
 
 namespace dunlin::rest {
 namespace {
@@ -16,6 +17,11 @@ Stores::Stores(Open open, std::optional<std::string> only, const Clock& clock)
 
 Result<Stores::Lent> Stores::with_token(const std::string& token) {
   if (!only_) {
+    // A store that was opened with it may still be here.
+    const std::optional<TokenText> text = parse_token_text(token);
+    if (text && text->has_expired(clock_.wall())) {
+      return Error{Code::denied, "the token has expired: make another one with `dunlin token`"};
+    }
     return borrow(token);
   }
   if (!equal(*only_, token)) {

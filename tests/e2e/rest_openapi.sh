@@ -26,5 +26,6 @@ echo hello >file
 curl -s "$base/node/register?secret=$(<secret)&slots=1&maxSlots=2" >registered
 
 python3 "$here/rest_openapi.py" "$base" hub/token reader "$here/../../docs/API.md" "${SEED:-1}" "${COUNT:-2000}"
+python3 "$here/tenant_openapi.py" "$base" "$(<secret)" "${SEED:-1}"
 stop_hub
 ! grep -q " error " hub.log || fail "an error in the hub's log"

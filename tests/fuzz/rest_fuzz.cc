@@ -186,7 +186,8 @@ std::vector<std::string> seeds() {
         "GET /lb/j/report?worker=0&nIter=5&dt=1 HTTP/1.1\r\nhost: h\r\n\r\n",
         "PUT /signed/physics/input/a?expires=9&signature=0 HTTP/1.1\r\nhost: h\r\n"
         "transfer-encoding: chunked\r\nexpect: 100-continue\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-        "POST /api/v1/jobs HTTP/1.1\r\nauthorization: Bearer no\r\ncontent-length: 2\r\n\r\n{}"}) {
+        "POST /api/v1/jobs HTTP/1.1\r\nhost: h\r\nauthorization: Bearer no\r\ncontent-length: "
+        "2\r\n\r\n{}"}) {
     all.push_back(Output().byte(0).raw(text).bytes());
   }
   return all;
