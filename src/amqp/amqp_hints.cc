@@ -48,16 +48,16 @@ Result<std::string> AmqpHints::name_of(std::string_view queue) const {
                fmt::format("the queue {} has no name that RabbitMQ takes", quote(queue))};
 }
 
-Result<void> AmqpHints::insist(const std::function<Result<void>()>& attempt, int also) {
+Result<void> AmqpHints::insist(const std::function<Result<void>()>& attempt, bool patient) {
   const Instant give_up = clock_.now() + kReachMax;
-  Millis pause{0};  // A connection that was idle for long may be gone: that is no trouble.
-  while (true) {
+  Millis pause{0};
+  for (int tries = 1;; ++tries) {
     Result<void> done = link_.connect(give_up);
     if (done.ok()) done = attempt();
     if (done.ok() || done.error().code != Code::unavailable) return done;
     const Instant again = clock_.now() + pause;
-    if (again >= give_up) return done;
-    wait_until(again, clock_, also);
+    if (again >= give_up || (!patient && tries > 1)) return done;
+    wait_until(again, clock_, stopped_.descriptor());
     if (clock_.now() < again) return done;
     pause = std::clamp(pause * 2, kPauseMin, kPauseMax);
   }
@@ -84,7 +84,7 @@ Result<void> AmqpHints::send(std::string_view queue, std::span<const std::string
     return Error{Code::invalid, fmt::format("a hint of {} bytes for the queue {} is larger than {}",
                                             hint.size(), name, bytes_max())};
   }
-  return insist([&] { return send_once(name, hints); });
+  return insist([&] { return send_once(name, hints); }, true);
 }
 
 Result<std::vector<AmqpDelivery>> AmqpHints::receive_once(const std::string& queue, size_t max,
@@ -106,7 +106,8 @@ Result<std::vector<Hint>> AmqpHints::receive(std::string_view queue, size_t max,
     got = TRY(receive_once(name, max, until));
     return {};
   };
-  TRY(insist(attempt, stopped_.descriptor()));
+  // Whoever waits here looks through the rows instead while the service is away.
+  TRY(insist(attempt, false));
   if (generation_ != link_.generation()) unsettled_.clear();
   generation_ = link_.generation();
   for (AmqpDelivery& one : got) {

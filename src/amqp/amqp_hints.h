@@ -34,8 +34,9 @@ class AmqpHints final : public Hints {
   Result<void> send_once(const std::string& queue, std::span<const std::string> hints);
   Result<std::vector<AmqpDelivery>> receive_once(const std::string& queue, size_t max,
                                                  Instant until);
-  // Connects, and repeats what got lost, for a few seconds or until `also` can be read.
-  Result<void> insist(const std::function<Result<void>()>& attempt, int also = -1);
+  // Connects, and repeats what got lost, for a few seconds or until stop(); who may not be
+  // `patient` repeats it once, because a connection that was idle for long may be gone.
+  Result<void> insist(const std::function<Result<void>()>& attempt, bool patient);
 
   const Clock& clock_;
   AmqpLink link_;

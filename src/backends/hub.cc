@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
+#include "net/outages.h"
 
 namespace dunlin {
 namespace {
@@ -71,7 +72,10 @@ void HubStore::turn(Instant until, int also) {
   if (!stream_) return wait_until(wake, clock_, also);
   const auto arrived = stream_->exchange(wake, clock_, also);
   if (!arrived.ok()) return lose_connection(arrived.error());
-  if (!arrived.value().empty()) caller_.received(arrived.value(), clock_.now());
+  if (!arrived.value().empty()) {
+    caller_.received(arrived.value(), clock_.now());
+    if (caller_.welcomed()) note_answer(host_port(address_.host, address_.port));
+  }
   carry_out(until);
 }
 
@@ -83,7 +87,11 @@ bool HubStore::carry_out(Instant until) {
     Caller::Effects effects = caller_.take();
     for (NumberedAnswer& one : effects.answers) answered_.emplace(one.id, std::move(one.answer));
     answered = answered || !effects.answers.empty();
-    if (effects.disconnect) stream_.reset();
+    if (effects.disconnect) {
+      const bool lost = stream_ && !caller_.refusal();
+      if (lost) note_failure(host_port(address_.host, address_.port), caller_.trouble());
+      stream_.reset();
+    }
     connected = effects.connect;
     if (connected) make_connection(until);
     if (effects.send.empty() || !stream_) continue;
@@ -104,7 +112,9 @@ void HubStore::make_connection(Instant until) {
   caller_.connected(clock_.now());
 }
 
+// Requests wait a minute for a hub that is away, and people want to know why nothing happens.
 void HubStore::lose_connection(const Error& why) {
+  if (caller_.welcomed()) note_failure(host_port(address_.host, address_.port), why.what);
   stream_.reset();
   caller_.disconnected(clock_.now(), why);
 }

@@ -8,7 +8,7 @@
 #include "amqp/amqp_hints.h"
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "base/names.h"
+#include "base/printable.h"
 #include "cloud/dynamo_table.h"
 #include "cloud/manage.h"
 #include "cloud/s3_blobs.h"
@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::string_view kAws = "aws:";
 constexpr Millis kCloudWait = std::chrono::seconds(10);  // For who may not be there at all.
+// For a service of hints, without which the rows are looked through.
+constexpr Millis kHintsWait = std::chrono::seconds(3);
 constexpr std::array<std::string_view, 3> kParts = {"queue=", "table=", "blobs="};
 
 bool is_aws(std::string_view url) { return url.starts_with(kAws); }
@@ -78,7 +80,8 @@ Result<Cloud> cloud_of(const std::string& url, const OpenOptions& options) {
 
 Result<ConnectHints> hints_of(const std::string& url, const OpenOptions& options) {
   if (is_aws(url)) {
-    const Cloud there = TRY(cloud_of(url, options));
+    Cloud there = TRY(cloud_of(url, options));
+    there.options.deadline = there.options.connect_wait = kHintsWait;
     return ConnectHints([there]() -> Result<std::unique_ptr<Hints>> {
       return std::unique_ptr<Hints>(std::make_unique<cloud::SqsHints>(there.address, there.options,
                                                                       posix_clock(), posix_disk()));
@@ -96,11 +99,14 @@ Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const Open
   auto table = std::make_unique<cloud::DynamoTable>(there.address, there.options, posix_clock(),
                                                     posix_disk());
   const Result<bool> prepared = table->prepare(options.make);
-  if (prepared.ok()) return std::unique_ptr<CallStore>(std::move(table));
+  if (prepared.ok()) {
+    if (prepared.value()) TRY(table->check_transactions());
+    return std::unique_ptr<CallStore>(std::move(table));
+  }
   if (prepared.error().code != Code::not_found) return prepared.error();
   return Error{Code::not_found, fmt::format("there is no store at {}: {}; the first job makes one, "
                                             "or dunlin store init",
-                                            url, prepared.error().what)};
+                                            printable_url(url), prepared.error().what)};
 }
 
 Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, MixedParts& parts) {
@@ -139,6 +145,31 @@ std::map<std::string, cloud::CloudParts> cloud_parts(const MixedUrl& url) {
   return parts;
 }
 
+// Endpoints that are named one by one are those of all services that the store uses: whoever
+// tries it here does not want the others to be AWS's own.
+Result<void> check_endpoints(const MixedUrl& url, const OpenOptions& options) {
+  for (const auto& [part, services] : cloud_parts(url)) {
+    const cloud::CloudAddress address = TRY(cloud_of(part, options)).address;
+    if (address.sqs.empty() && address.dynamodb.empty() && address.s3.empty()) continue;
+    const std::string_view missing = services.queues && address.sqs.empty()       ? "sqs"
+                                     : services.table && address.dynamodb.empty() ? "dynamodb"
+                                     : services.blobs && address.s3.empty()       ? "s3"
+                                                                                  : "";
+    if (missing.empty()) continue;
+    return Error{Code::invalid,
+                 fmt::format("--aws-endpoint (DUNLIN_AWS_ENDPOINT) names others than {}=, which "
+                             "this store uses too: add {}=URL, or give one URL for all",
+                             missing, missing)};
+  }
+  return {};
+}
+
+Result<MixedUrl> parse_usable(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  TRY(check_endpoints(parts, options));
+  return parts;
+}
+
 }  // namespace
 
 bool is_mixed(std::string_view url) {
@@ -157,7 +188,7 @@ Result<MixedUrl> parse_mixed_url(const std::string& url) {
     const std::string_view part = text.substr(0, end);
     const std::string_view name = part.substr(0, part.find('=') + 1);
     if (std::ranges::find(kParts, name) == kParts.end()) {
-      return bad_mix(fmt::format("has the unknown part {}", quote(part)));
+      return bad_mix(fmt::format("has the unknown part {}", quote_url(part)));
     }
     std::string& into = *part_of(found, name);
     if (!into.empty()) return bad_mix(fmt::format("names {} twice", name));
@@ -182,7 +213,7 @@ Result<MixedUrl> parse_mixed_url(const std::string& url) {
 }
 
 Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options) {
-  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const MixedUrl parts = TRY(parse_usable(url, options));
   const ConnectHints hints = TRY(hints_of(parts.queue, options));
   const auto shared = std::make_shared<MixedShared>(hints);
   MixedEngines engines;
@@ -206,7 +237,7 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
 }
 
 Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
-  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const MixedUrl parts = TRY(parse_usable(url, options));
   const MixedEngines engines = TRY(mixed_engines(url, options));
   TRY(engines.connect());  // The table is there.
   TRY(check_blobs(parts.blobs, options));
@@ -223,17 +254,20 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
 }
 
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
-  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const MixedUrl parts = TRY(parse_usable(url, options));
   TRY(check_queue(parts.queue));
   TRY(check_blobs(parts.blobs, options));
   if (!is_aws(parts.table)) return init_store(parts.table, options);
   const Cloud there = TRY(cloud_of(parts.table, options));
-  return cloud::DynamoTable(there.address, there.options, posix_clock(), posix_disk()).prepare();
+  cloud::DynamoTable table(there.address, there.options, posix_clock(), posix_disk());
+  const bool made = TRY(table.prepare());
+  TRY(table.check_transactions());
+  return made;
 }
 
 Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& options) {
   std::vector<Made> all;
-  for (const auto& [part, services] : cloud_parts(TRY(parse_mixed_url(url)))) {
+  for (const auto& [part, services] : cloud_parts(TRY(parse_usable(url, options)))) {
     const Cloud there = TRY(cloud_of(part, options));
     for (cloud::CloudThing& thing : TRY(cloud::list_cloud(there.address, services, there.options,
                                                           posix_clock(), posix_disk()))) {
@@ -244,7 +278,7 @@ Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& 
 }
 
 Result<void> destroy_mixed(const std::string& url, const OpenOptions& options) {
-  const MixedUrl parts = TRY(parse_mixed_url(url));
+  const MixedUrl parts = TRY(parse_usable(url, options));
   for (const std::string& part : {parts.table, parts.blobs}) {
     if (part.starts_with("dunlin")) return destroy_store(part, options);  // Which says why not.
   }

@@ -9,6 +9,7 @@
 #include "backends/pg_desk.h"
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "base/printable.h"
 #include "engine/file_store.h"
 #include "postgres/pg_store.h"
 #include "postgres/schema.h"
@@ -30,7 +31,8 @@ constexpr size_t kHostMax = 253;
 constexpr size_t kTokenMax = 2 << 10;  // With room to spare in a hello.
 
 Error bad_url(std::string_view url, std::string_view why) {
-  return Error{Code::invalid, fmt::format("the store URL {} {}: use {}", quote(url), why, kForms)};
+  return Error{Code::invalid,
+               fmt::format("the store URL {} {}: use {}", quote_url(url), why, kForms)};
 }
 
 bool is_host(std::string_view host) {
@@ -116,8 +118,9 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
   std::unique_ptr<CallStore> store = TRY(open_store(url, options));
   auto* file = dynamic_cast<FileStore*>(store.get());
   if (file == nullptr) {
-    return Error{Code::unsupported,
-                 fmt::format("workers cannot use the store {}: give the URL of a hub", quote(url))};
+    return Error{
+        Code::unsupported,
+        fmt::format("workers cannot use the store {}: give the URL of a hub", quote_url(url))};
   }
   Connect connect = [first = std::shared_ptr<FileStore>(file->connect())] {
     std::unique_ptr<CallStore> next = first->connect();
@@ -167,6 +170,9 @@ Result<HubAddress> parse_hub_url(std::string_view url) {
     return bad_url(url, "has more than one ':' in its host (an IPv6 address goes in brackets)");
   }
   if (host.empty()) return bad_url(url, "has no host");
+  if (host.find('@') != std::string_view::npos) {
+    return bad_url(url, "has an '@' before its host (the token goes into a file, --token-file)");
+  }
   if (!is_host(host)) return bad_url(url, fmt::format("has the bad host {}", quote(host)));
   address.host = host;
   const auto parsed = std::from_chars(port.data(), port.data() + port.size(), address.port);

@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/names.h"
+#include "base/printable.h"
 
 namespace dunlin::cloud {
 namespace {
@@ -44,7 +45,8 @@ constexpr std::string_view kPrefixRule =
 
 Result<CloudAddress> parse_bucket(std::string_view url, std::string_view region) {
   const auto wrong = [&](std::string_view why) {
-    return Error{Code::invalid, fmt::format("{} is no s3://BUCKET/PREFIX: {}", quote(url), why)};
+    return Error{Code::invalid,
+                 fmt::format("{} is no s3://BUCKET/PREFIX: {}", quote_url(url), why)};
   };
   const std::string_view rest = url.substr(kBucketScheme.size());
   const size_t slash = rest.find('/');
@@ -65,7 +67,7 @@ Result<CloudAddress> parse_bucket(std::string_view url, std::string_view region)
 
 Result<CloudAddress> parse_place(std::string_view url) {
   const auto wrong = [&](std::string_view why) {
-    return Error{Code::invalid, fmt::format("{} is no aws:REGION/PREFIX: {}", quote(url), why)};
+    return Error{Code::invalid, fmt::format("{} is no aws:REGION/PREFIX: {}", quote_url(url), why)};
   };
   if (!url.starts_with(kScheme)) return wrong("it begins with aws:");
   const std::string_view rest = url.substr(kScheme.size());
@@ -89,7 +91,7 @@ bool is_loopback(std::string_view host) {
 
 Result<std::string> parse_endpoint(std::string_view url) {
   const auto wrong = [&](std::string_view why) {
-    return Error{Code::invalid, fmt::format("the endpoint {} {}", quote(url), why)};
+    return Error{Code::invalid, fmt::format("the endpoint {} {}", quote_url(url), why)};
   };
   const bool plain = url.starts_with("http://");
   if (!plain && !url.starts_with("https://")) return wrong("does not begin with https://");
@@ -123,9 +125,9 @@ Result<void> parse_endpoints(CloudAddress& address, std::string_view text) {
                                   : name == "s3"       ? &address.s3
                                                        : nullptr;
     if (endpoint == nullptr || name.size() == part.size()) {
-      return Error{
-          Code::invalid,
-          fmt::format("{} is no endpoint: one URL, or sqs=URL,dynamodb=URL,s3=URL", quote(part))};
+      return Error{Code::invalid,
+                   fmt::format("{} is no endpoint: one URL, or sqs=URL,dynamodb=URL,s3=URL",
+                               quote_url(part))};
     }
     *endpoint = TRY(parse_endpoint(part.substr(name.size() + 1)));
   }

@@ -191,6 +191,13 @@ Result<bool> DynamoTable::prepare(bool make) {
   }
 }
 
+Result<void> DynamoTable::check_transactions() {
+  const std::string table = "dunlin.check";  // Has no rows.
+  const Commit nothing{0, {Erase{table, "a", kAnyVersion}, Erase{table, "b", kAnyVersion}}};
+  const Reply reply = TRY(write(nothing, hex(random_bytes(8)), 1));
+  return reply.ok() ? Result<void>() : not_committed(reply);
+}
+
 Answer DynamoTable::call(Request&& request) {
   Answer answer = Error{Code::unavailable, ""};
   for (int tries = 1; tries <= kGoneMax; ++tries) {
@@ -214,6 +221,15 @@ Answer DynamoTable::on(const T& /*other*/) {
 }
 
 // --- Commits ---
+
+Error DynamoTable::not_committed(const Reply& reply) const {
+  const bool unknown = reply.error == "UnknownOperationException" || reply.error == "status 501";
+  if (!unknown) return refused(reply, "a commit to DynamoDB");
+  return {Code::unsupported,
+          fmt::format("the DynamoDB at {} has no transactions ({} to TransactWriteItems), which a "
+                      "store needs: use another service",
+                      link_.address().endpoint(Service::dynamodb), reply.error)};
+}
 
 Result<Reply> DynamoTable::write(const Commit& commit, const std::string& nonce, uint64_t version) {
   const std::string& name = link_.address().rows_table();
@@ -281,7 +297,7 @@ Answer DynamoTable::on(const Commit& commit) {
     }
     if (!is_condition(written.value().error)) {
       ready_ = ready_ && written.value().error != "ResourceNotFoundException";
-      return refused(written.value(), "a commit to DynamoDB");
+      return not_committed(written.value());
     }
     if (written.value().message.find("ValidationError") != std::string::npos) {
       return Error{Code::invalid,

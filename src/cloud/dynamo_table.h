@@ -45,6 +45,9 @@ class DynamoTable final : public CallStore {
   // ours.
   Result<bool> prepare(bool make = true);
 
+  // Tries a transaction that changes nothing: `unsupported` if the service has none.
+  Result<void> check_transactions();
+
   void stop() override { link_.stop(); }
 
  protected:
@@ -56,6 +59,7 @@ class DynamoTable final : public CallStore {
     std::string nonce;
   };
 
+  Error not_committed(const Reply& reply) const;
   Answer handle(const Request& request);
   Answer on(const Commit& commit);
   Answer on(const Get& get);

@@ -4,13 +4,16 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "net/outages.h"
+
 namespace dunlin::cloud {
 namespace {
 
 constexpr long kConnectMs = 5000;
 constexpr long kSpeedMin = 256;  // Bytes a second; below that for so long is standing still.
 constexpr long kStillSeconds = 15;
-constexpr int kLookMs = 1000;  // How often a wait looks up by itself.
+constexpr int kFailuresFree = 1;  // One alone may be that of an old connection.
+constexpr int kLookMs = 1000;     // How often a wait looks up by itself.
 constexpr size_t kHeadersMax = 100;
 constexpr size_t kHeaderBytesMax = 16 << 10;
 
@@ -170,7 +173,13 @@ Result<HttpAnswer> HttpClient::send(const HttpRequest& request) {
   if (request.stoppable && stopped_ && result != CURLE_OK) {
     return Error{Code::unavailable, fmt::format("told to stop waiting for {}", place)};
   }
-  if (result != CURLE_OK) return failure(result, place);
+  nobody_there_ = result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST;
+  if (result != CURLE_OK) {
+    const Error error = failure(result, place);
+    if (request.told) note_failure(place, error.what, kFailuresFree);
+    return error;
+  }
+  if (request.told) note_answer(place);
   // A connection that ends within the head is an answer to curl, without what is missing.
   if (!receiver.head_ended) return failure(CURLE_PARTIAL_FILE, place);
   long status = 0;

@@ -23,6 +23,7 @@ struct HttpRequest {
   Millis timeout = Millis(15'000);
   size_t answer_max = 32 << 20;
   bool stoppable = false;
+  bool told = false;  // Outages of its host are logged.
 };
 
 struct HttpAnswer {
@@ -42,6 +43,9 @@ class HttpClient {
   void stop();
   bool stopped() const { return stopped_; }
 
+  // The last request found no host of that name, or one that refused the connection.
+  bool nobody_there() const { return nobody_there_; }
+
  private:
   struct FreeEasy {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -54,6 +58,7 @@ class HttpClient {
 
   const std::string ca_file_;
   std::atomic<bool> stopped_ = false;
+  bool nobody_there_ = false;
   std::unique_ptr<CURLM, FreeMulti> multi_;
   std::unique_ptr<CURL, FreeEasy> easy_;
 };

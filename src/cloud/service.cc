@@ -88,7 +88,8 @@ std::string host_of(const std::string& endpoint) {
 
 Error refused(const Reply& reply, std::string_view what) {
   const Code code = reply.status == 404 ? Code::not_found : Code::invalid;
-  return {code, fmt::format("{}: {} {}", what, reply.error, short_of(reply.message))};
+  return {code, fmt::format("{}: {}{}{}", what, reply.error, reply.message.empty() ? "" : " ",
+                            short_of(reply.message))};
 }
 
 CloudLink::CloudLink(CloudAddress address, const CloudOptions& options, const Clock& clock,
@@ -155,6 +156,7 @@ Result<void> CloudLink::sign(const Try& what, HttpRequest& request) {
 Result<Reply> CloudLink::once(const Try& what, Millis timeout) {
   HttpRequest request = what.request;
   request.timeout = timeout;
+  request.told = true;
   TRY(sign(what, request));
   count_request(what.service);
   Reply reply;
@@ -242,6 +244,8 @@ Result<Reply> CloudLink::insist(const Try& what) {
     } else {
       error = got.error();
       if (error.code != Code::unavailable || (what.request.stoppable && stopped())) return error;
+      // Who was never there is not waited for.
+      if (!met_ && http_.nobody_there()) return error;
     }
     const Millis pause = backoff(tries, random_);
     if (clock_.now() + pause >= deadline) return error;

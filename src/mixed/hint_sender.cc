@@ -14,13 +14,20 @@ constexpr size_t kWaitingMax = 10'000;  // Hints; more are dropped.
 constexpr Millis kFailingWait = Millis(5000);
 constexpr Millis kForever = std::chrono::hours(1);
 
+// Asks nobody yet.
+std::unique_ptr<Hints> made(const ConnectHints& connect) {
+  auto hints = connect();
+  return hints.ok() ? std::move(hints).value() : nullptr;
+}
+
 }  // namespace
 
 HintSender::HintSender(ConnectHints connect)
-    : connect_(std::move(connect)), thread_([this] { run(); }) {}
+    : connect_(std::move(connect)), hints_(made(connect_)), thread_([this] { run(); }) {}
 
 HintSender::~HintSender() {
   posted_.put({});
+  if (hints_ != nullptr) hints_->stop();  // Who is away is not tried again.
   thread_.join();
 }
 
@@ -47,10 +54,6 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
   for (const auto& [queue, hints] : by_queue) {
     const auto failed = failing_.find(queue);
     if (failed != failing_.end() && posix_clock().now() < failed->second) continue;
-    if (hints_ == nullptr) {
-      auto made = connect_();
-      if (made.ok()) hints_ = std::move(made).value();
-    }
     if (hints_ == nullptr) return;
     const auto sent = hints_->send(queue, hints);
     if (!sent.ok() && failing_.empty()) {

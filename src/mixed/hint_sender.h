@@ -37,7 +37,7 @@ class HintSender {
   void send(std::map<std::string, std::vector<std::string>>&& by_queue);
 
   ConnectHints connect_;
-  std::unique_ptr<Hints> hints_;            // Of the thread.
+  std::unique_ptr<Hints> hints_;            // Of the thread, but for stop().
   std::map<std::string, Instant> failing_;  // Queues to leave alone until then. Of the thread.
   Box<std::vector<Posted>> posted_;         // None at all: it is over.
   std::atomic<size_t> waiting_ = 0;

@@ -22,7 +22,7 @@ Error own_table(std::string_view table);
 Error stale_lease(std::string_view key);
 
 // Looking through a queue reads all its rows, so they are kept small.
-inline constexpr size_t kInlineMax = 1024;
+inline constexpr size_t kBodyInRowMax = 1024;
 
 struct MessageRow {
   uint64_t token = 0;  // Of the lease; 0 before the first.
@@ -33,7 +33,7 @@ struct MessageRow {
   std::string note;         // Of the last of them.
   std::string body;         // Empty if it has a row of its own.
 
-  bool apart() const { return size > kInlineMax; }
+  bool apart() const { return size > kBodyInRowMax; }
   bool held_by(const Lease& lease) const { return token != 0 && token == lease.token; }
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "net/socket.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr const char* kConnectSeconds = "3";  // For each host.
 constexpr Millis kSetUpMax = std::chrono::seconds(10);
+constexpr std::string_view kEncode =
+    "write '%' as %25, '@' as %40, ':' as %3A, '/' as %2F and '?' as %3F in user and password";
 constexpr std::string_view kConflict = "DU001";  // Raised by our own functions.
 
 std::string first_line(std::string_view text) {
@@ -48,14 +51,21 @@ Error connect_error(std::string_view message, const std::string& where) {
   return {Code::unavailable, fmt::format("cannot reach {}: {}", where, line)};
 }
 
-// The URL without its password.
-std::string shown(const std::string& url) {
-  const size_t at = url.rfind('@');
-  const size_t slashes = url.find("//");
-  if (at == std::string::npos || slashes == std::string::npos || at < slashes) return url;
-  const size_t colon = url.find(':', slashes);
-  if (colon == std::string::npos || colon > at) return url;
-  return url.substr(0, colon) + url.substr(at);
+// libpq's own words may hold a piece of the password that the URL has.
+std::string parse_trouble(const std::string& url, const char* why) {
+  if (why == nullptr) return "out of memory";
+  if (printable_url(url) == url) return first_line(why);
+  return std::string(kEncode);
+}
+
+// libpq ends the user at the first '@', so that the rest of a password may stand in these.
+bool has_strange_at(const PQconninfoOption* option) {
+  for (; option != nullptr && option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    const bool place = keyword == "host" || keyword == "port" || keyword == "dbname";
+    if (place && option->val != nullptr && has(option->val, "@")) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> split(std::string_view text) {
@@ -129,21 +139,31 @@ Result<PgAddress> parse_postgres_url(std::string_view url) {
   if (hash != std::string_view::npos) {
     address.url = url.substr(0, hash);
     address.schema = url.substr(hash + 1);
+    if (has(address.schema, "@")) {
+      return Error{Code::invalid, fmt::format("the store URL {} cannot be used: write '#' as %23 "
+                                              "in user and password",
+                                              quote_url(url))};
+    }
     if (!is_name(address.schema)) {
       return Error{Code::invalid,
                    fmt::format("the schema {} after '#' is not 1 to {} of A-Z a-z 0-9 . _ -",
                                quote(address.schema), size_t{64})};
     }
   }
+  const auto unusable = [&](std::string_view why) {
+    return Error{Code::invalid,
+                 fmt::format("the store URL {} cannot be used: {}", quote_url(address.url), why)};
+  };
   char* why = nullptr;
   PQconninfoOption* const parsed = PQconninfoParse(address.url.c_str(), &why);
   if (parsed == nullptr) {
-    const std::string text = why == nullptr ? "out of memory" : first_line(why);
+    const std::string text = parse_trouble(address.url, why);
     PQfreemem(why);
-    return Error{Code::invalid, fmt::format("the store URL {} cannot be used: {}",
-                                            quote(shown(address.url)), text)};
+    return unusable(text);
   }
+  const bool strange = has_strange_at(parsed);
   PQconninfoFree(parsed);
+  if (strange) return unusable(kEncode);
   return address;
 }
 
@@ -168,7 +188,8 @@ Result<void> PgLink::connect() {
   if (connected()) return {};
   connection_.reset(dial(hosts_of(address_.url, last_hosts().find(address_.url))));
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
-    const Error error = connect_error(PQerrorMessage(connection_.get()), shown(address_.url));
+    const Error error =
+        connect_error(PQerrorMessage(connection_.get()), printable_url(address_.url));
     connection_.reset();
     last_hosts().keep(address_.url, {});
     return error;
@@ -188,7 +209,8 @@ Result<void> PgLink::connect() {
 }
 
 Error PgLink::lost(std::string_view why) {
-  Error error{Code::unavailable, fmt::format("{}: {}", shown(address_.url), first_line(why))};
+  Error error{Code::unavailable,
+              fmt::format("{}: {}", printable_url(address_.url), first_line(why))};
   last_hosts().keep(address_.url, {});
   connection_.reset();  // And with it what `why` may point to.
   prepared_.clear();
@@ -205,22 +227,22 @@ Error PgLink::failure(const PGresult* result) {
   if (state == "40001" || state == "40P01") return {Code::unavailable, what};
   if (state.starts_with("53")) {
     return {Code::full, fmt::format("{} cannot write now: {}; make room on that server",
-                                    shown(address_.url), what)};
+                                    printable_url(address_.url), what)};
   }
   if (state == "42501") {
     return {Code::denied, fmt::format("{}: {}; `grant` it, or use the role that made the schema {}",
-                                      shown(address_.url), what, address_.schema)};
+                                      printable_url(address_.url), what, address_.schema)};
   }
   if (state == "42P01" || state == "3F000" || state == "42883" || state == "42703") {
     return {Code::invalid, fmt::format("{} has no store, or one of another version: `dunlin store "
                                        "init --at URL` makes or migrates it ({})",
-                                       shown(address_.url), what)};
+                                       printable_url(address_.url), what)};
   }
   // Shutting down, starting up, or a standby by now.
   if (state.empty() || state.starts_with("57") || state.starts_with("08") || state == "25006") {
     return lost(what);
   }
-  return {Code::invalid, fmt::format("{}: {} ({})", shown(address_.url), what, state)};
+  return {Code::invalid, fmt::format("{}: {} ({})", printable_url(address_.url), what, state)};
 }
 
 // The last result of what was sent.
