@@ -10,6 +10,7 @@
 #include "bench/hub_process.h"
 #include "bench/measure.h"
 #include "http/test_client.h"
+#include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
@@ -56,7 +57,7 @@ Result<World> start(const std::string& program, bool ephemeral) {
                std::move(secret), std::move(tenant)};
 }
 
-// The id of a job with so many partitions.
+// The id of a job with so many partitions; they wait.
 std::string make_job(World& world, const std::string& name, size_t partitions) {
   const json file = {{"iterations", 100'000'000},
                      {"time", 1'000'000},
@@ -73,6 +74,17 @@ void say(HttpClient& client, const std::string& job, size_t partition, size_t st
                                                    partition, 1000 * step, 2 * step);
   const HttpAnswer answer = client.get(word);
   CHECK(answer.status == 200 && answer.body.starts_with('0'));
+}
+
+// The same, and they are handed out.
+std::string make_handed_job(World& world, const std::string& name, size_t partitions) {
+  std::string job = make_job(world, name, partitions);
+  const WallTime now = posix_clock().wall();
+  const std::string infra =
+      tascaas::register_infrastructure(*world.store, world.tenant, 1, 1, now).value();
+  const auto handed = tascaas::hand_out(*world.store, world.tenant, infra, partitions, now);
+  CHECK(handed.value().size() == partitions);
+  return job;
 }
 
 // Milliseconds of each report, one after the other.
@@ -132,7 +144,8 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
   for (int i = 0; i < 200; ++i) syncs.push_back(floor.sample_us().value() / 1000);
   const std::string limit = fmt::format("a write and fdatasync {:.3f} ms", median(syncs));
 
-  const std::vector<double> times = one_by_one(world, make_job(world, "one.config", 1), reports);
+  const std::vector<double> times =
+      one_by_one(world, make_handed_job(world, "one.config", 1), reports);
   const double own_ms = median(times) - (ephemeral ? 0 : median(syncs));
   table.add({.what = "report, one by one",
              .durability = durability,
@@ -144,7 +157,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
 
   std::vector<std::string> own;
   for (size_t i = 0; i < kMore; ++i) {
-    own.push_back(make_job(world, fmt::format("own{}.config", i), kMore));
+    own.push_back(make_handed_job(world, fmt::format("own{}.config", i), kMore));
   }
   const double more = at_once(world, own, reports / 8);
   table.add({.what = "reports, 32 connections, 32 jobs",
@@ -156,7 +169,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .met = more >= 2000});
   own.clear();
   for (size_t i = 0; i < kConnections; ++i) {
-    own.push_back(make_job(world, fmt::format("few{}.config", i), kConnections));
+    own.push_back(make_handed_job(world, fmt::format("few{}.config", i), kConnections));
   }
   const double apart = at_once(world, own, reports / 2);
   table.add({.what = "reports, 8 connections, 8 jobs",
@@ -165,7 +178,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .result = fmt::format("{:.0f}/s", apart),
              .limit = limit,
              .verdict = "-"});
-  const std::vector<std::string> shared(kConnections, make_job(world, "shared.config", 8));
+  const std::vector<std::string> shared(kConnections, make_handed_job(world, "shared.config", 8));
   table.add({.what = "reports, 8 connections, one job",
              .durability = durability,
              .payload = "-",
@@ -182,7 +195,7 @@ void measure(const std::string& program, bool ephemeral, bool quick, Table& tabl
              .limit = limit,
              .verdict = verdict(true, "all of them")});
   const std::vector<double> large =
-      one_by_one(world, make_job(world, "large.config", 1000), reports / 10);
+      one_by_one(world, make_handed_job(world, "large.config", 1000), reports / 10);
   table.add({.what = "report, job of 1,000 partitions",
              .durability = durability,
              .payload = "-",

@@ -5,12 +5,17 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/exit.h"
+#include "base/printable.h"
 #include "base/standard_files.h"
 #include "bench/bench_command.h"
 #include "client/job_command.h"
@@ -18,14 +23,27 @@
 #include "client/run_command.h"
 #include "client/store_command.h"
 #include "client/tenant_command.h"
+#include "client/usage.h"
 #include "client/worker_command.h"
 #include "hub/token_command.h"
 
 namespace dunlin {
 namespace {
 
+// It may repeat an argument, and that may be a URL.
+int report_usage(const std::string& what) {
+  const bool has_url = what.find("://") != std::string::npos;
+  return report({Code::invalid, has_url ? printable_url(what) : what});
+}
+
 int run_command(int argc, char** argv) {
   keep_standard_files();
+  std::vector<std::string> arguments(argv, argv + argc);
+  cover_arguments(argc, argv);
+  std::vector<char*> copies;
+  for (std::string& argument : arguments) copies.push_back(argument.data());
+  copies.push_back(nullptr);
+  argv = copies.data();
   (void)std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error as a full disk is.
   CLI::App app("Runs very many tasks on anyone's machines", "dunlin");
   app.require_subcommand(1);
@@ -56,13 +74,15 @@ int run_command(int argc, char** argv) {
   });
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = plain_words({argv, argv + argc});
+    words.erase(words.begin());
+    std::ranges::reverse(words);  // As the parser takes them.
+    app.parse(std::move(words));
+  } catch (const CLI::Success& help) {
+    if (app.remaining().empty()) return app.exit(help);
+    return report_usage(usage_error(app, CLI::ExtrasError(app.remaining())));
   } catch (const CLI::ParseError& error) {
-    if (app.get_subcommands().empty() && !app.remaining().empty()) {
-      return report({Code::invalid, fmt::format("there is no command '{}': see `dunlin --help`",
-                                                app.remaining().front())});
-    }
-    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+    return report_usage(usage_error(app, error));
   }
   return exit_code;
 }

@@ -61,7 +61,9 @@ struct JobOptions {
   std::string owner = {};  // Empty: the user.
   std::string key = {};    // The same job submitted again with the same key is the same job.
   std::vector<std::pair<std::string, std::string>> env = {};
-  std::string cwd = {};  // Empty: a fresh private folder.
+  // Empty: ours, on workers where it is the same folder, else a fresh one. "task": a fresh one for
+  // each task, which goes with what it left there.
+  std::string cwd = {};
   std::string stdin_bytes = {};
   std::chrono::milliseconds timeout{0};  // 0: none.
   uint32_t retries = 0;                  // Further tries after a failure of the task itself.

@@ -97,6 +97,14 @@ enum class State : int {
   refused = 6,  // Could not be started.
 };
 
+// Whose fault it is that a task is not ok.
+enum class Blame : int {
+  nobody = 0,
+  task = 1,    // Its program, or what was asked for.
+  worker = 2,  // Its machine.
+  store = 3,
+};
+
 // The one outcome of a task.
 struct TaskResult {
   uint64_t task = 0;
@@ -120,6 +128,8 @@ struct TaskResult {
   int64_t started_us = 0;
   int64_t ended_us = 0;
   int64_t committed_us = 0;
+
+  Blame blame = Blame::nobody;
 
   bool ok() const { return state == State::ok; }
 };

@@ -43,8 +43,8 @@ Result<std::unique_ptr<HubProcess>> HubProcess::start(const std::string& program
                                                       bool ephemeral) {
   TempFolder folder = TRY(TempFolder::make(parent_folder));
   const std::string log = folder.path() + "/hub.log";
-  std::vector<std::string> words = {program,    "hub",        "--data", folder.path() + "/data",
-                                    "--listen", "127.0.0.1:0"};
+  std::vector<std::string> words = {program,    "hub",         "--data",   folder.path() + "/data",
+                                    "--listen", "127.0.0.1:0", "--no-note"};
   if (ephemeral) words.emplace_back("--ephemeral");
   Child child = TRY(Child::start(words, {.in = "/dev/null", .err = log}));
   auto hub = std::make_unique<HubProcess>(std::move(folder), std::move(child));

@@ -11,7 +11,14 @@ namespace {
 
 constexpr uint64_t kListedMax = 1'000'000;  // Numbers that are not a simple range.
 
+constexpr std::string_view kExamples = "write it like 0-999, 1-10:3 or 0,5,7-9";
+
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
+
+Error no_array(std::string_view text) {
+  return invalid(fmt::format("the array {} does not name numbers of 0 to {}: {}", quote(text),
+                             INT64_MAX, kExamples));
+}
 
 struct NumberRange {
   uint64_t first = 0;
@@ -23,20 +30,24 @@ struct NumberRange {
 
 // N, A-B or A-B:STEP.
 Result<NumberRange> parse_range(std::string_view text) {
+  const auto number = [text](std::string_view digits) -> Result<uint64_t> {
+    const Result<uint64_t> parsed = parse_number("", digits);
+    if (!parsed.ok() || parsed.value() > INT64_MAX) return no_array(text);
+    return parsed;
+  };
   NumberRange range;
   const std::string_view ends = text.substr(0, text.find(':'));
   const size_t dash = ends.find('-');
-  range.first = TRY(parse_number("the first number of the array", ends.substr(0, dash)));
+  range.first = TRY(number(ends.substr(0, dash)));
   range.last = range.first;
   if (dash != std::string_view::npos) {
-    range.last = TRY(parse_number("the last number of the array", ends.substr(dash + 1)));
+    range.last = TRY(number(ends.substr(dash + 1)));
   }
   if (ends.size() < text.size()) {
-    range.step = TRY(parse_number("the step of the array", text.substr(ends.size() + 1)));
+    range.step = TRY(number(text.substr(ends.size() + 1)));
   }
-  if (range.step == 0 || range.step > INT64_MAX || range.last > INT64_MAX) {
-    return invalid(
-        fmt::format("the array {}: numbers and step are 1 to {}", quote(text), INT64_MAX));
+  if (range.step == 0) {
+    return invalid(fmt::format("the array {}: the step is 1 or more", quote(text)));
   }
   if (range.last < range.first) {
     return invalid(fmt::format("the array {} ends before it begins: write the smaller number first",
@@ -53,6 +64,10 @@ Error too_many(std::string_view text, uint64_t count, uint64_t max, std::string_
 }
 
 }  // namespace
+
+std::string why_no_array(const std::string& text) {
+  return text.empty() ? no_array(text).what : "";
+}
 
 Result<NumberList> parse_array(std::string_view text) {
   NumberList numbers;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,9 @@ struct NumberList {
 
 // `invalid` if it is none, or makes more tasks than a job can have.
 Result<NumberList> parse_array(std::string_view text);
+
+// For options: an empty text must not be taken for none. Says what is wrong with it; empty if
+// parse_array() is to judge.
+std::string why_no_array(const std::string& text);
 
 }  // namespace dunlin

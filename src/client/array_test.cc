@@ -45,9 +45,17 @@ TEST(Array, TooManyTasksAreRefusedByNumber) {
 TEST(Array, WhatIsNoArrayIsRefused) {
   EXPECT_NE(why("9-1").find("ends before it begins"), std::string::npos);
   for (const char* text :
-       {"", "a", "1-", "-1", "1-2:", "1-2:0", "1,,2", "1,", "0-9999999999999999999"}) {
+       {"", "a", "1-", "-1", "1-2:", "1-2:0", "1,,2", "-5-5", "0-18446744073709551615",
+        "0-99999999999999999999", "1,", "0-9999999999999999999"}) {
     EXPECT_NE(why(text), "accepted") << text;
   }
+  for (const char* text : {"", "-5-5", "0-18446744073709551615", "0-99999999999999999999", "a"}) {
+    EXPECT_NE(why(text).find("does not name numbers of 0 to 9223372036854775807: write it like"),
+              std::string::npos)
+        << why(text);
+  }
+  EXPECT_NE(why("0-9:0").find("\"0-9:0\": the step is 1 or more"), std::string::npos);
+  EXPECT_NE(why_no_array(""), "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "client/array.h"
 #include "client/verb_adder.h"
 
 namespace dunlin {
@@ -15,19 +16,26 @@ namespace {
 
 constexpr const char* kJobHelp = "Its id, the beginning of one, its --name, or `last`";
 
-Result<int> run_in_store(const auto& verb, const StoreTarget& target, Missing missing) {
+Result<int> run_in_store(const auto& verb, StoreTarget target, Missing missing) {
+  TRY(wait_for_own_hub(target));
   const auto store = TRY(open_target(target, missing));
-  return run(verb, VerbEnv{*store, posix_clock(), target.form(), target.at});
+  return run(verb,
+             VerbEnv{*store, posix_clock(), target.form(), target.at, TRY(bound_owner(target))});
 }
 
 // A job file says everything itself: options that would be ignored are refused.
 Result<void> check_file_options(const CLI::App& command, const std::string& file) {
-  constexpr std::array<std::string_view, 12> kFit = {
-      "--help", "--wait",       "--key",    "--dry-run", "--owner", "--at",
-      "--json", "--token-file", "--tls-ca", "--quiet",   "JOBFILE", "-h,--help"};
+  constexpr std::array<std::string_view, 5> kFit = {"JOBFILE", "--wait", "--key", "--owner",
+                                                    "--dry-run"};
+  CLI::App all_have;  // Which store, which form, --help.
+  StoreTarget ignored;
+  add_store_options(all_have, ignored);
+  add_form_options(all_have, ignored);
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (option->count() == 0 || std::ranges::find(kFit, name) != kFit.end()) continue;
+    const bool fits = std::ranges::find(kFit, name) != kFit.end() ||
+                      all_have.get_option_no_throw(name) != nullptr;
+    if (option->count() == 0 || fits) continue;
     return Error{Code::invalid,
                  fmt::format("{} does not go with a job file: write it into {}", name, file)};
   }
@@ -84,7 +92,8 @@ class Adder {
 
 void add_input_options(CLI::App& command, SubmitVerb& verb) {
   command.add_option("JOBFILE", verb.job_file, "A TOML file with one job or several");
-  command.add_option("--array", verb.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9");
+  command.add_option("--array", verb.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9")
+      ->check(why_no_array);
   command.add_option("--lines", verb.lines, "A task for each line of a file; - is stdin");
   command.add_option("--json-lines", verb.json_lines, "A task for each JSON object of a file");
   command.add_option("--colsep", verb.colsep, "Splits each value into {1} {2} ...");
@@ -102,7 +111,9 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
   command.add_option("--gpus", verb.gpus, "GPUs that a task needs");
   command.add_option("--env", verb.env, "NAME=VALUE, or NAME to pass ours on")
       ->allow_extra_args(false);
-  command.add_option("--cwd", verb.cwd, "Folder to run in (default: a fresh one)");
+  command.add_option(
+      "--cwd", verb.cwd,
+      "Folder to run in; task: a fresh one (default: this one, where the worker has it)");
   command.add_option("--timeout", verb.timeout, "Of each attempt: 90s, 5m, 2h");
   command.add_option("--retries", verb.retries, "Further tries of a task that fails");
   command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
@@ -115,6 +126,10 @@ void add_run_options(CLI::App& command, SubmitVerb& verb) {
   command.add_option("--cleanup", verb.cleanup, "Shell line, run after each attempt");
   command.add_option("--output-max", verb.output_max,
                      "Kept of a task's stdout and of its stderr (default: 64M)");
+  command.add_option("--memory-max", verb.memory_max,
+                     "End a task that uses more memory than this: 512M, 4G");
+  command.add_option("--file-max", verb.file_max,
+                     "End a task that writes a file larger than this: 100M, 1G");
   CLI::Option* once = command.add_flag("--at-most-once", verb.at_most_once,
                                        "Never start a task twice; it may be lost with its worker");
   command.add_flag("--relaxed", verb.relaxed, "Do not check whether a task was started before")
@@ -199,8 +214,9 @@ void add_steering_verbs(Adder& adder, JobOptions& options) {
   wait.add_option("JOB", options.wait.jobs, kJobHelp)->required();
   wait.add_option("--timeout", options.wait.timeout, "How long at most (default: for ever)");
 
-  CLI::App& cancel = adder.add("cancel", "End jobs: what runs is stopped, the rest never starts",
-                               "dunlin cancel last", options.cancel);
+  CLI::App& cancel =
+      adder.add("cancel", "End jobs: within a second what runs is stopped and no more starts",
+                "dunlin cancel last", options.cancel);
   cancel.add_option("JOB", options.cancel.jobs, kJobHelp)->required();
 
   CLI::App& retry = adder.add("retry", "Run the failed tasks of a job again",

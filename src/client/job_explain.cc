@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit.h"
+#include "base/printable.h"
 #include "client/find_job.h"
 #include "client/job_verbs.h"
 #include "model/explain.h"
@@ -58,7 +59,7 @@ Result<int> run(const PoolVerb& /*verb*/, const VerbEnv& env) {
   }
   if (env.form == Form::plain) {
     out = columns.empty() ? fmt::format("there are no workers: start one with `dunlin worker{}`\n",
-                                        env.at.empty() ? "" : " --at " + env.at)
+                                        env.at.empty() ? "" : " --at " + printable_url(env.at))
                           : columns.text();
   }
   TRY(print(out));

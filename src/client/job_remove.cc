@@ -11,6 +11,7 @@
 #include "client/job_verbs.h"
 #include "model/json.h"
 #include "model/keys.h"
+#include "model/rows.h"
 #include "model/submit.h"
 #include "retention/remove.h"
 
@@ -170,7 +171,9 @@ Result<int> run(const HistoryVerb& /*verb*/, const VerbEnv& env) {
     if (rows.empty()) break;
     after = rows.back().key;
     for (const Row& row : rows) {
-      const auto history = TRY(parse_row<model::History>(kHistory, row)).record;
+      const auto parsed = parse_row<model::History>(kHistory, row);
+      if (!parsed.ok() && is_passed_over(parsed.error())) continue;
+      const model::History history = TRY(parsed).record;
       const size_t slash = row.key.find('/');
       const std::string day = row.key.substr(0, slash);
       const std::string owner = row.key.substr(slash + 1);

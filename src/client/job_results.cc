@@ -107,7 +107,11 @@ Result<int> run(const LogsVerb& verb, const VerbEnv& env) {
   const std::string_view which = verb.err ? "err" : "out";
   TRY(read_output(env.store, job.id(), verb.task, result->outcome, which, print));
   const std::string missing = missing_words(job.spec(), result->outcome, which);
-  if (missing.empty()) return kExitDone;
+  if (missing.empty()) {
+    const bool ok = result->outcome.state() == model::STATE_OK;
+    if (ok && !result->outcome.why().empty()) complain(result->outcome.why());
+    return kExitDone;
+  }
   complain(missing);
   return kExitCut;
 }

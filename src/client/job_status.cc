@@ -11,6 +11,7 @@
 #include "model/json.h"
 #include "model/list_jobs.h"
 #include "model/progress.h"
+#include "model/rows.h"
 #include "model/submit.h"
 
 namespace dunlin {
@@ -30,6 +31,19 @@ std::string rate_text(const Progress& progress) {
   return text;
 }
 
+std::string tasks_text(const Progress& progress) {
+  const model::Spec& spec = progress.job.spec();
+  const Counts& counts = progress.counts;
+  // Of most partitions it is only known that they might have been needed: others count iterations.
+  if (spec.has_iterations()) {
+    return fmt::format("at most {} partitions, {} failed", spec.tasks(), counts.failed);
+  }
+  std::string text = fmt::format("{}: {} ok, {} failed", spec.tasks(), counts.ok, counts.failed);
+  if (progress.left() == 0) return text;
+  const bool ended = has_ended(progress.standing.state);
+  return text + fmt::format(", {} {}", progress.left(), ended ? "never ended" : "to go");
+}
+
 std::string status_text(const Progress& progress, WallTime now) {
   const model::Spec& spec = progress.job.spec();
   const std::string& id = progress.job.id();
@@ -38,13 +52,7 @@ std::string status_text(const Progress& progress, WallTime now) {
   const model::End& end = progress.standing.end;
   out += fmt::format("state     {}{}\n", state_word(progress.standing.state),
                      end.why().empty() ? "" : ": " + end.why());
-  out += fmt::format("tasks     {}: {} ok, {} failed", spec.tasks(), progress.counts.ok,
-                     progress.counts.failed);
-  if (progress.left() > 0) {
-    const bool ended = has_ended(progress.standing.state);
-    out += fmt::format(", {} {}", progress.left(), ended ? "never ended" : "to go");
-  }
-  out += '\n';
+  out += "tasks     " + tasks_text(progress) + '\n';
   if (progress.rate > 0) out += "rate      " + rate_text(progress) + '\n';
   out += fmt::format("created   {} by {}\n", age(spec.created_us(), now), spec.owner());
   if (has_ended(progress.standing.state)) {
@@ -131,7 +139,9 @@ Result<int> run(const StatusVerb& verb, const VerbEnv& env) {
                    {"RATE"}});
   std::string out;
   for (const Listed& one : jobs) {
-    const Progress progress = TRY(brief_progress(env, one, now));
+    auto brief = brief_progress(env, one, now);
+    if (!brief.ok() && is_passed_over(brief.error())) continue;
+    const Progress progress = TRY(std::move(brief));
     if (env.form == Form::json) {
       out += json_line(progress_json(progress));
     } else if (env.form == Form::quiet) {
@@ -181,7 +191,9 @@ Result<int> run(const ListVerb& verb, const VerbEnv& env) {
       out += one.job.id() + '\n';
       continue;
     }
-    const Counts counts = TRY(read_counts(env.store.table(), one.job, one.standing));
+    const auto counted = read_counts(env.store.table(), one.job, one.standing);
+    if (!counted.ok() && is_passed_over(counted.error())) continue;
+    const Counts counts = TRY(counted);
     if (env.form == Form::json) {
       out += json_line(job_json(one.job, one.standing, counts));
     } else {

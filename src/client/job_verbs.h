@@ -21,7 +21,8 @@ struct VerbEnv {
   CallStore& store;
   const Clock& clock;
   Form form = Form::plain;
-  std::string at = {};  // The store's URL, for hints.
+  std::string at = {};     // The store's URL, for hints.
+  std::string owner = {};  // That the token is bound to; empty: to nobody.
 };
 
 struct StatusVerb {

@@ -10,6 +10,7 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
+#include "base/inspection.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "client/target_options.h"
@@ -70,11 +71,14 @@ Result<int> run(const RestVerb& verb) {
   const rest::ServiceOptions options{.tls = tls ? &*tls : nullptr,
                                      .public_url = TRY(rest::check_public_url(verb.public_url)),
                                      .upload_max = TRY(parse_size(verb.max_upload))};
+  RestVerb found = verb;
+  find_own_hub(found.target);
   const std::string at =
-      verb.target.at.empty() ? "file:" + TRY(state_folder("store")) : verb.target.at;
+      found.target.at.empty() ? "file:" + TRY(state_folder("store")) : found.target.at;
   const int signals = watch_signals({SIGTERM, SIGINT});
   raise_file_limit();
-  Access access = TRY(access_to(verb, at));
+  if (!verb.debuggable) forbid_inspection();
+  Access access = TRY(access_to(found, at));
   rest::Stores stores(access.open, access.only, posix_clock());
   stores.set_own(access.own);
   TRY(stores.own());  // A wrong address or token shows at once.
@@ -104,6 +108,10 @@ void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code) {
       "At a store without tokens, --token-file is where clients find the one they need; it is made "
       "if it is missing.\n");
   add_store_options(command, verb.target);
+  command
+      .add_flag("--debuggable", verb.debuggable,
+                "Let debuggers of its user into the service; and core dumps")
+      ->envname("DUNLIN_DEBUGGABLE");
   command.add_option("--listen", verb.listen, "Address host:port; port 0 picks a free one")
       ->envname("DUNLIN_REST_LISTEN")
       ->delimiter(',')

@@ -16,6 +16,7 @@ struct RestVerb {
   std::string tls_cert = {};
   std::string tls_key = {};
   bool insecure = false;
+  bool debuggable = false;  // See base/inspection.h.
   std::string public_url = {};
   std::string max_upload = "1G";
 };

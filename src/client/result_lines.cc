@@ -54,16 +54,29 @@ std::string missing_words(const model::Spec& spec, const model::Outcome& outcome
 }
 
 void CutOutputs::add(const model::Job& job, const TaskResult& result) {
+  const uint64_t before = cut_.count;
   for (const char* which : {"out", "err"}) {
     const std::string words = missing_words(job.spec(), result.outcome, which);
-    if (words.empty()) continue;
-    if (++count_ == 1) first_ = fmt::format("task {}: its {}", result.task, words);
+    if (!words.empty()) cut_.add(result.task, "its " + words);
   }
+  const model::Outcome& outcome = result.outcome;
+  const bool well = outcome.state() == model::STATE_OK && cut_.count == before;
+  if (well && !outcome.why().empty()) notes_.add(result.task, outcome.why());
 }
 
 void CutOutputs::say() const {
-  if (count_ == 0) return;
-  complain(count_ == 1 ? first_ : fmt::format("{}; so are {} others", first_, count_ - 1));
+  cut_.say();
+  notes_.say();
+}
+
+void CutOutputs::Lines::add(uint64_t task, const std::string& words) {
+  if (++count == 1) first = fmt::format("task {}: {}", task, words);
+}
+
+void CutOutputs::Lines::say() const {
+  if (count == 0) return;
+  complain(count == 1 ? first
+                      : fmt::format("{}; likewise {}", first, count_of(count - 1, "other")));
 }
 
 ResultPrinter::ResultPrinter(Store& store, const model::Job& job, Form form)

@@ -17,16 +17,23 @@ namespace dunlin {
 std::string missing_words(const model::Spec& spec, const model::Outcome& outcome,
                           std::string_view which);
 
-// Counts outputs that are not whole, for the end of a verb that shows them.
+// Counts outputs that are not whole, and tasks that ended well and yet have something to say (files
+// that went with their folder, a cleanup that failed), for the end of a verb that shows them.
 class CutOutputs {
  public:
   void add(const model::Job& job, const TaskResult& result);
-  bool any() const { return count_ > 0; }
-  void say() const;  // One line on standard error, if there were any.
+  bool any() const { return cut_.count > 0; }
+  void say() const;  // A line of each kind on standard error, if there were any.
 
  private:
-  uint64_t count_ = 0;
-  std::string first_;
+  struct Lines {
+    uint64_t count = 0;
+    std::string first = {};
+    void add(uint64_t task, const std::string& words);
+    void say() const;
+  };
+  Lines cut_;
+  Lines notes_;
 };
 
 // Gathers results and prints them, some at a time. Plain: columns. Quiet: what the tasks wrote to

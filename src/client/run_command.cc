@@ -6,7 +6,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/env_posix.h"
@@ -15,29 +14,23 @@
 #include "base/names.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "client/array.h"
 #include "client/halt.h"
 #include "client/input.h"
 #include "client/output.h"
+#include "client/run_folder.h"
 #include "client/run_show.h"
 #include "client/runner.h"
 #include "client/submit_verb.h"
+#include "client/usage.h"
 #include "net/socket.h"
 #include "worker/defaults.h"
-#include "worker/keeper.h"
 
 namespace dunlin {
 namespace {
 
-constexpr size_t kNoteMax = 1 << 20;
 constexpr Millis kTick = Millis(200);
 constexpr Millis kLockWait = std::chrono::seconds(3);
-
-// What a run is known by: the folder it was started in and all words that make its tasks.
-struct RunName {
-  std::string cwd;
-  std::string line;  // For people.
-  std::string folder;
-};
 
 std::string shown_line(const RunVerb& verb) {
   std::string line = "dunlin run";
@@ -65,45 +58,6 @@ Result<RunName> name_run(const RunVerb& verb) {
   name.folder = fmt::format("{}/{:016x}", TRY(state_folder("runs")),
                             fingerprint(name.cwd + '\n' + name.line));
   return name;
-}
-
-// Says in a file which line a folder belongs to, so that an edited line is noticed.
-Result<void> write_note(const RunName& name, uint64_t tasks) {
-  std::error_code failed;
-  std::filesystem::create_directories(name.folder, failed);
-  if (!failed) {
-    std::filesystem::permissions(name.folder, std::filesystem::perms::owner_all, failed);
-  }
-  if (failed) {
-    return Error{Code::denied, fmt::format("cannot make the folder {}: {}; XDG_STATE_HOME says "
-                                           "where state goes",
-                                           name.folder, failed.message())};
-  }
-  const nlohmann::ordered_json note = {{"cwd", name.cwd}, {"line", name.line}, {"tasks", tasks}};
-  const std::string text =
-      note.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-  const auto file = TRY(posix_disk().create(name.folder + "/line.json"));
-  return file->write(0, text);
-}
-
-// Unfinished runs of other lines in this folder.
-void mention_others(const RunName& name) {
-  const std::filesystem::path runs = std::filesystem::path(name.folder).parent_path();
-  std::error_code failed;
-  uint64_t others = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(runs, failed)) {
-    if (entry.path() == name.folder || entry.path().has_extension()) continue;
-    const auto text = read_input(entry.path().string() + "/line.json", kNoteMax);
-    if (!text.ok()) continue;
-    const auto note = nlohmann::json::parse(text.value(), nullptr, false);
-    if (!note.is_object() || !note.contains("cwd") || note["cwd"] != name.cwd) continue;
-    ++others;
-  }
-  if (others == 0) return;
-  complain(
-      fmt::format("{} not finished in this folder: `grep -h line {}/*/line.json` shows {}",
-                  others == 1 ? "another line was" : fmt::format("{} other lines were", others),
-                  runs.string(), others == 1 ? "it" : "them"));
 }
 
 // All but the command and its inputs.
@@ -197,37 +151,10 @@ int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool 
   return loop.halted() ? kExitFailed : loop.interrupted_code();
 }
 
-// It loses its name first, so that nobody who starts the same line now can take it over. REQUIRES:
-// its lock is held.
-void rename_away(const std::string& folder) {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder + ".done", ignored);
-  std::filesystem::rename(folder, folder + ".done", ignored);
-}
-
-void remove_renamed(const std::string& folder) {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder + ".done", ignored);
-}
-
-// Drops what an earlier start has done. `denied` while it runs.
-Result<void> discard(const std::string& folder) {
-  std::error_code failed;
-  if (!std::filesystem::exists(folder, failed)) return {};
-  {
-    const auto store = open_file_store(posix_disk(), posix_clock(), folder + "/store");
-    if (!store.ok() && store.error().code == Code::denied) return store.error();
-    TRY(end_left_behind(slots_folder(folder)));
-    rename_away(folder);
-  }
-  remove_renamed(folder);
-  return {};
-}
-
 Result<std::unique_ptr<Runner>> try_open(const RunVerb& verb, const RunName& name,
                                          const RunnerOptions& options) {
-  if (verb.fresh) TRY(discard(name.folder));
-  TRY(write_note(name, options.spec.tasks()));
+  if (verb.fresh) TRY(discard_run(name.folder));
+  TRY(make_run_folder(name, options.spec.tasks()));
   return Runner::open(options);
 }
 
@@ -264,12 +191,30 @@ Result<int> break_off(const Error& error, RunShow& show, bool quiet) {
   return kExitInterrupted;
 }
 
+uint64_t fingerprint_of(const Gathered& gathered, const model::Spec& spec) {
+  std::string all = spec.SerializeAsString();
+  for (const Gathered::Blob& blob : gathered.blobs) {
+    all += fmt::format("\n{} {:016x}", blob.name, fingerprint(blob.bytes));
+  }
+  return fingerprint(all);
+}
+
 Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
                     const model::Spec& spec, const Halt& halt) {
+  const uint64_t job = fingerprint_of(gathered, spec);
+  if (const auto code = verb.fresh ? std::nullopt : take_run_end(name.folder, job)) {
+    if (!verb.quiet) {
+      complain(fmt::format("all of {} had ended before", count_of(spec.tasks(), "task")));
+    }
+    return *code;
+  }
+  std::optional<LeavingRun> leaving;  // Outlives all else: what it removes is what a kill needs.
   const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
   RunShow show(verb, gathered, spec, signals);
   TRY(show.open());
-  if (!verb.quiet) mention_others(name);
+  if (const std::string others = others_unfinished(name); !others.empty() && !verb.quiet) {
+    complain(others);
+  }
   RunnerOptions options{.folder = name.folder, .slots = verb.slots, .spec = spec};
   for (const Gathered::Blob& blob : gathered.blobs) {
     options.blobs.push_back(blob_of_bytes(blob.name, blob.bytes));
@@ -299,9 +244,10 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   TRY(show.close(runner->complete()));
   const int code = finish(loop, *runner, show, verb.quiet);
   if (runner->complete()) {
-    rename_away(name.folder);  // All that it held has been shown.
+    runner->end();
+    leaving.emplace(name.folder, RunEnd{.code = code, .job = job});
     runner.reset();
-    remove_renamed(name.folder);
+    leaving->remove_rest();
   }
   return code;
 }
@@ -309,10 +255,6 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
 }  // namespace
 
 Result<int> run(const RunVerb& verb) {
-  if (!verb.sources.words.empty() && verb.sources.words.front().starts_with('-')) {
-    return Error{Code::invalid, fmt::format("there is no option {}: see `dunlin run --help`",
-                                            quote(verb.sources.words.front()))};
-  }
   if (verb.slots > kSlotsMax) {
     return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
   }
@@ -344,7 +286,8 @@ void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
       "Killed or interrupted, the same line goes on where it was.\n");
   SourceOptions& sources = verb.sources;
   command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)");
-  command.add_option("--array", sources.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9");
+  command.add_option("--array", sources.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9")
+      ->check(why_no_array);
   command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
       ->allow_extra_args(false);
   command.add_option("--json-lines", sources.json_lines, "A task for each JSON object of a file");
@@ -371,6 +314,13 @@ void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
   command.add_flag("-q,--quiet", verb.quiet, "Say nothing but what the tasks say");
   command.callback([&command, &verb, &exit_code] {
     verb.sources.words = command.remaining();
+    std::vector<std::string>& words = verb.sources.words;
+    // GNU parallel's way to write it.
+    if (verb.sources.header && !words.empty() && words.front() == ":") words.erase(words.begin());
+    if (!words.empty() && words.front().starts_with('-')) {
+      exit_code = report({Code::invalid, unknown_run_option(command, words.front())});
+      return;
+    }
     const bool given = !verb.sources.array.empty() || !verb.sources.json_lines.empty();
     verb.sources.use_stdin = !given;
     const Result<int> ran = run(verb);

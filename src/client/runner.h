@@ -71,6 +71,10 @@ class Runner {
   void drain() { agent_->drain(); }
   void stop() { agent_->stop(); }
 
+  // Ends the worker and its slots, which takes a moment; the store stays open. The last call but
+  // those about counts and the store.
+  void end() { agent_.reset(); }
+
   FileStore& store() { return *store_; }
 
  private:

@@ -4,17 +4,24 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/open.h"
+#include "backends/own_hub.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/text.h"
 #include "client/output.h"
 #include "engine/check.h"
+#include "net/socket.h"
+#include "wire/token_text.h"
 
 namespace dunlin {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr Millis kHubWait =
+    std::chrono::seconds(2);  // One that was just started, on a line before.
+constexpr Millis kHubLook = Millis(20);
 
 std::string info_json(const Info& info, const std::vector<Made>& made) {
   ordered_json object = json_object();
@@ -76,6 +83,7 @@ std::string check_json(const CheckReport& report) {
   object["blobs"] = report.blobs;
   object["blob_bytes"] = report.blob_bytes;
   object["torn_bytes"] = report.torn_bytes;
+  object["locked"] = report.locked;
   object["damages"] = ordered_json::array();
   for (const Damage& damage : report.damages) {
     object["damages"].push_back(
@@ -94,6 +102,11 @@ std::string check_text(const CheckReport& report) {
                      count_of(report.queues, "queue"), count_of(report.rows, "row"),
                      count_of(report.tables, "table"), count_of(report.blobs, "blob"),
                      human_size(report.blob_bytes));
+  if (!report.locked) {
+    out +=
+        "it was read without a lock, as its folder cannot be written: if a hub writes there now, "
+        "stop the hub and check again\n";
+  }
   if (report.torn_bytes > 0) {
     out += fmt::format(
         "the last {} are of a write that was cut off and never acknowledged: that "
@@ -111,10 +124,35 @@ std::string damage_text(const CheckReport& report) {
   return out;
 }
 
+Error no_hub() {
+  return {Code::unavailable,
+          "none of your hubs runs on this machine: start one with `dunlin hub` and workers with "
+          "`dunlin worker`, or name a store with --at (DUNLIN_AT); `dunlin run` needs neither"};
+}
+
 }  // namespace
 
+void find_own_hub(StoreTarget& target) {
+  if (target.at.empty()) target.at = own_hub().value_or("");
+}
+
+Result<void> wait_for_own_hub(StoreTarget& target) {
+  const Clock& clock = posix_clock();
+  const Instant deadline = clock.now() + kHubWait;
+  for (find_own_hub(target); target.at.empty(); find_own_hub(target)) {
+    if (clock.now() >= deadline) return no_hub();
+    wait_until(clock.now() + kHubLook, clock);
+  }
+  return {};
+}
+
+Result<std::string> bound_owner(const StoreTarget& target) {
+  if (!target.at.starts_with("dunlin") || target.token_file.empty()) return std::string();
+  return owner_in_token(TRY(read_token(target.token_file)));
+}
+
 OpenOptions open_options(const StoreTarget& target) {
-  return {.token_file = target.token_file,
+  return {.token_file = target.token_file.empty() ? own_token_file(target.at) : target.token_file,
           .tls_ca = target.tls_ca,
           .aws_endpoint = target.aws_endpoint};
 }

@@ -9,6 +9,7 @@
 #include "model/expand.h"
 #include "model/inputs.h"
 #include "model/submit.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -39,6 +40,22 @@ Result<uint64_t> milliseconds(const std::string& text) {
 
 Result<uint64_t> bytes_of(const std::string& text) {
   return text.empty() ? Result<uint64_t>(uint64_t{0}) : parse_size(text);
+}
+
+// Spec.cwd of --cwd.
+Result<std::string> folder_of(const std::string& cwd) {
+  if (cwd.empty()) return cwd_from(".");
+  std::error_code failed;
+  if (cwd == kTaskFolder) {
+    if (!std::filesystem::is_directory(cwd, failed)) return std::string();
+    return Error{Code::invalid,
+                 "--cwd task is a fresh folder for each task, but there is a folder "
+                 "task here: write --cwd ./task for that one"};
+  }
+  if (cwd.front() == '{') return cwd;
+  std::string path = std::filesystem::absolute(cwd, failed).lexically_normal().string();
+  if (failed) return Error{Code::invalid, "the current folder is gone: give --cwd a whole path"};
+  return path;
 }
 
 // What stands in a source that is not stored yet.
@@ -102,10 +119,7 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
   if (verb.at_most_once) spec.set_delivery(model::DELIVERY_AT_MOST_ONCE);
   if (verb.relaxed) spec.set_delivery(model::DELIVERY_RELAXED);
   for (const std::string& text : verb.env) TRY(add_variable(text, spec));
-  if (!verb.cwd.empty()) {
-    const bool filled_in = verb.cwd.front() == '{';
-    spec.set_cwd(filled_in ? verb.cwd : std::filesystem::absolute(verb.cwd).string());
-  }
+  spec.set_cwd(TRY(folder_of(verb.cwd)));
   spec.set_timeout_ms(TRY(milliseconds(verb.timeout)));
   spec.set_retries(verb.retries.value_or(0));
   if (!verb.losses.empty()) spec.set_losses(TRY(parse_losses(verb.losses)));
@@ -116,6 +130,8 @@ Result<model::Spec> spec_of(const SubmitVerb& verb) {
   }
   spec.set_cleanup(verb.cleanup);
   spec.set_output_max(TRY(bytes_of(verb.output_max)));
+  spec.set_memory_max(TRY(bytes_of(verb.memory_max)));
+  spec.set_file_max(TRY(bytes_of(verb.file_max)));
   return spec;
 }
 

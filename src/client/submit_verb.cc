@@ -10,6 +10,7 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/text.h"
+#include "base/who.h"
 #include "client/find_job.h"
 #include "client/input.h"
 #include "client/job_file.h"
@@ -18,8 +19,10 @@
 #include "model/explain.h"
 #include "model/iterations.h"
 #include "model/json.h"
+#include "model/owned.h"
 #include "model/rows.h"
 #include "model/submit.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -48,6 +51,7 @@ struct Draft {
   Readable stdin_file;             // If it goes into a blob.
   std::vector<size_t> after = {};  // Drafts before this one.
   bool by_slots = false;           // As many partitions as there are slots.
+  bool from_file = false;
 };
 
 Result<std::string> read_part(const File& file, uint64_t offset, size_t max) {
@@ -73,6 +77,7 @@ Result<void> add_stdin(const SubmitVerb& verb, Draft& draft) {
 
 Result<void> check(const Draft& draft) {
   TRY(validate_spec(draft.spec));
+  TRY(check_program(draft.spec, draft.from_file ? "cwd" : "--cwd"));
   TRY(Template::compile(draft.spec));
   return {};
 }
@@ -105,12 +110,15 @@ Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, Wall
   return draft;
 }
 
-Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random, WallTime now) {
+// `bound`: the owner whose ids they are to have.
+Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, const std::string& bound,
+                                          Random& random, WallTime now) {
   std::vector<std::string> ids;
   const auto id_of = [&](size_t job) {
     // A millisecond apart, so that they are listed in the order of the file.
     while (ids.size() <= job) {
-      ids.push_back(make_job_id(random, now + Millis(static_cast<int64_t>(ids.size()))));
+      const WallTime at = now + Millis(static_cast<int64_t>(ids.size()));
+      ids.push_back(owned_job_id(make_job_id(random, at), bound));
     }
     return ids[job];
   };
@@ -125,7 +133,8 @@ Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random
                                              .blobs = std::move(job.blobs),
                                              .stdin_file = {},
                                              .after = job.after_jobs,
-                                             .by_slots = job.by_slots});
+                                             .by_slots = job.by_slots,
+                                             .from_file = true});
     if (!verb.key.empty()) draft.key = fmt::format("{}.{}", verb.key, drafts.size());
     draft.spec.set_owner(owner);
     draft.spec.set_created_us(to_us(now));
@@ -139,11 +148,12 @@ Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, Random& random
 }
 
 // All is checked that can be without the store.
-Result<std::vector<Draft>> drafts_of(const SubmitVerb& verb, WallTime now) {
+Result<std::vector<Draft>> drafts_of(const SubmitVerb& verb, const std::string& bound,
+                                     WallTime now) {
   Random random(random_seed());
-  if (!verb.job_file.empty()) return drafts_of_file(verb, random, now);
+  if (!verb.job_file.empty()) return drafts_of_file(verb, bound, random, now);
   std::vector<Draft> drafts;
-  drafts.push_back(TRY(draft_of_words(verb, make_job_id(random, now), now)));
+  drafts.push_back(TRY(draft_of_words(verb, owned_job_id(make_job_id(random, now), bound), now)));
   for (const std::string& other : verb.after) drafts.front().spec.add_after(other);
   return drafts;
 }
@@ -259,7 +269,7 @@ Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const S
 }  // namespace
 
 Result<int> dry_run(const SubmitVerb& verb) {
-  for (Draft& draft : TRY(drafts_of(verb, posix_clock().wall()))) {
+  for (Draft& draft : TRY(drafts_of(verb, "", posix_clock().wall()))) {
     const Template commands = TRY(Template::compile(draft.spec));
     const Gathered gathered{.command = {},
                             .inputs = draft.spec.inputs(),
@@ -279,7 +289,9 @@ Result<int> dry_run(const SubmitVerb& verb) {
 }
 
 Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
-  std::vector<Draft> drafts = TRY(drafts_of(verb, env.clock.wall()));
+  const std::string owner = TRY(choose_owner(env.owner, verb.owner, user_name()));
+  std::vector<Draft> drafts = TRY(drafts_of(verb, env.owner, env.clock.wall()));
+  for (Draft& draft : drafts) draft.spec.set_owner(owner);
   for (Draft& draft : drafts) TRY(resolve_after(env, draft.spec));
   std::vector<std::string> ids;
   for (Draft& draft : drafts) {

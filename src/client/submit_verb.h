@@ -54,6 +54,8 @@ struct SubmitVerb {
   bool dry_run = false;
   std::vector<std::string> after = {};
   std::string output_max = {};
+  std::string memory_max = {};
+  std::string file_max = {};
 
   uint32_t partitions = 0;
   uint32_t partitions_max = 0;

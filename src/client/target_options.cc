@@ -10,9 +10,11 @@ void add_store_options(CLI::App& command, StoreTarget& target) {
       .add_option("--at", target.at,
                   "URL of the store: file:DIR, dunlin://HOST:PORT, dunlin+tls://HOST:PORT, "
                   "postgres://USER@HOST/DB, aws:REGION/PREFIX or queue=URL,table=URL "
-                  "(default: file: in the user's state folder)")
+                  "(default: the hub of yours that runs on this machine)")
       ->envname("DUNLIN_AT");
-  command.add_option("--token-file", target.token_file, "File with the hub's token")
+  command
+      .add_option("--token-file", target.token_file,
+                  "File with the hub's token (default: that of your own hub)")
       ->envname("DUNLIN_TOKEN_FILE");
   command
       .add_option("--tls-ca", target.tls_ca,

@@ -24,7 +24,8 @@ class VerbAdder {
     if (in_store) add_store_options(command, target);
     add_form_options(command, target);
     command.callback(
-        [call, this_command = &command, this_target = &target, exit_code = &exit_code_] {
+        [call, this_command = &command, this_target = &target, exit_code = &exit_code_, in_store] {
+          if (in_store) find_own_hub(*this_target);
           const Result<int> ran = call(*this_command, *this_target);
           *exit_code = ran.ok() ? ran.value() : report(ran.error());
         });

@@ -11,8 +11,10 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/folders.h"
+#include "base/inspection.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "base/printable.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "client/target_options.h"
@@ -21,12 +23,16 @@
 #include "tascaas/tenants.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
+#include "worker/rights.h"
 
 namespace dunlin {
 namespace {
 
 constexpr Millis kScaleTimeLeast = std::chrono::seconds(1);
 constexpr Millis kFarewell = std::chrono::seconds(2);  // Until it is told that a worker leaves.
+constexpr uint64_t kTaskMemoryLeast = 1 << 20;
+constexpr uint64_t kTaskDiskLeast = 64 << 10;
+constexpr uint64_t kTaskProcsMost = 1'000'000;
 constexpr Millis kSayAgain = std::chrono::minutes(1);
 
 Result<WorkerOptions> read_options(const WorkerVerb& verb) {
@@ -70,6 +76,31 @@ Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
                                             verb.scale_time)};
   }
   return {};
+}
+
+Result<uint64_t> read_limit(const char* option, const std::string& text, uint64_t least) {
+  if (text.empty()) return uint64_t{0};
+  const uint64_t bytes = TRY(parse_size(text));
+  if (bytes >= least) return bytes;
+  return Error{Code::invalid, fmt::format("{} {} is too little for any task: give {} at least",
+                                          option, text, human_size(least))};
+}
+
+Result<TaskRules> read_rules(const WorkerVerb& verb) {
+  TaskRules rules{.may_gain_rights = verb.allow_sudo,
+                  .foreign = true,
+                  .enforce_mem = verb.enforce_mem,
+                  .procs_max = verb.task_procs};
+  if (!verb.run_as.empty()) rules.user = TRY(find_task_user(verb.run_as));
+  rules.memory_max = TRY(read_limit("--task-memory", verb.task_memory, kTaskMemoryLeast));
+  rules.disk_max = TRY(read_limit("--task-disk", verb.task_disk, kTaskDiskLeast));
+  return rules;
+}
+
+// Where its tasks can get to.
+Result<std::string> default_folder(const WorkerVerb& verb, const std::string& id) {
+  if (verb.run_as.empty()) return state_folder("workers/" + id);
+  return "/var/lib/dunlin-tasks/" + id;
 }
 
 // What a worker waits for that was asked to leave.
@@ -118,24 +149,57 @@ bool serve(Agent& agent, int signals, Millis hold) {
   return true;
 }
 
+// Whose rights tasks have, and what they may use.
+void add_rule_options(CLI::App& command, WorkerVerb& verb) {
+  command
+      .add_option("--run-as", verb.run_as,
+                  "Run tasks as this user, who cannot reach what is the worker's (as root)")
+      ->envname("DUNLIN_RUN_AS");
+  command
+      .add_flag("--allow-sudo", verb.allow_sudo,
+                "Let tasks gain rights that the worker does not have, by sudo and the like")
+      ->envname("DUNLIN_ALLOW_SUDO");
+  command
+      .add_option("--task-procs", verb.task_procs,
+                  "End a task that has more processes and threads than this")
+      ->check(CLI::Range(uint64_t{1}, kTaskProcsMost))
+      ->envname("DUNLIN_TASK_PROCS");
+  command
+      .add_option("--task-memory", verb.task_memory,
+                  "End a task that uses more memory than this: 512M, 4G")
+      ->envname("DUNLIN_TASK_MEMORY");
+  command
+      .add_option("--task-disk", verb.task_disk,
+                  "End a task with more in its folder than this, or with a larger file anywhere")
+      ->envname("DUNLIN_TASK_DISK");
+  command
+      .add_flag("--enforce-mem", verb.enforce_mem,
+                "End a task that uses more memory than its job says it needs (--mem)")
+      ->envname("DUNLIN_ENFORCE_MEM");
+  command
+      .add_flag("--debuggable", verb.debuggable,
+                "Let debuggers of its user into the worker, and its tasks, too; and core dumps")
+      ->envname("DUNLIN_DEBUGGABLE");
+}
+
 }  // namespace
 
 Result<int> run(const WorkerVerb& verb) {
-  TRY(check_user(verb.allow_root));
+  TRY(check_user(verb.allow_root || !verb.run_as.empty()));
+  if (!verb.debuggable) forbid_inspection();
   AgentOptions options;
   options.worker = TRY(read_options(verb));
+  options.slots.rules = TRY(read_rules(verb));
   TRY(read_advice(verb, options));
   options.slots.worker_id = options.worker.id;
   options.slots.alone = true;
   options.slots.folder =
-      verb.folder.empty() ? TRY(state_folder("workers/" + options.worker.id)) : verb.folder;
-  const std::string at = verb.target.at;
-  if (at.empty()) {
-    return Error{Code::invalid,
-                 "--at (DUNLIN_AT) must name a hub: dunlin://HOST:PORT, as `dunlin hub` prints it"};
-  }
+      verb.folder.empty() ? TRY(default_folder(verb, options.worker.id)) : verb.folder;
+  StoreTarget target = verb.target;
+  TRY(wait_for_own_hub(target));
+  const std::string at = target.at;
   const int signals = watch_signals({SIGTERM, SIGINT});
-  OpenOptions open = open_options(verb.target);
+  OpenOptions open = open_options(target);
   open.make = false;
   Doors doors = TRY(open_doors(at, open));
   options.connect = doors.connect;
@@ -157,7 +221,8 @@ Result<int> run(const WorkerVerb& verb) {
       options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
   std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
-  TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most, at)));
+  TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
+                        printable_url(at))));
   const bool left = serve(*agent, signals, hold);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
@@ -176,6 +241,7 @@ void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
       "SIGTERM finishes what runs and leaves; a second one gives it back at once,\n"
       "a third one does not wait until the store has taken it back.\n");
   add_store_options(command, verb.target);
+  add_rule_options(command, verb);
   command.add_option("--slots,-j", verb.slots, "Tasks at once (default: the cores)")
       ->envname("DUNLIN_SLOTS");
   command

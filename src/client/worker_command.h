@@ -25,6 +25,13 @@ struct WorkerVerb {
   std::string idle_exit = {};
   std::string folder = {};
   bool allow_root = false;
+  std::string run_as = {};
+  bool allow_sudo = false;
+  bool enforce_mem = false;
+  bool debuggable = false;
+  uint64_t task_procs = 0;
+  std::string task_memory = {};
+  std::string task_disk = {};
 };
 
 Result<int> run(const WorkerVerb& verb);

@@ -104,7 +104,7 @@ Result<void> Cascade::take_row(const Row* row) {
   if (row == nullptr || row->version == 0) {  // It was removed, or it waits no more.
     settle();
   } else if (step_ == Step::job) {
-    job_ = TRY(parse_row<model::Job>(kJobs, *row));
+    job_ = TRY(parse_job(*row));
     step_ = Step::waits;
     if (job_.record.gone_us() != 0) settle();
   } else {

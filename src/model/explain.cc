@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "model/json.h"
 #include "model/workers.h"
@@ -21,7 +22,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string start_one(const Scene& scene) {
   std::string line = "dunlin worker";
-  if (!scene.at.empty()) line += " --at " + scene.at;
+  if (!scene.at.empty()) line += " --at " + printable_url(scene.at);
   for (const std::string& tag : scene.progress.job.spec().requires_().tags()) {
     line += " --tag " + tag;
   }

@@ -20,7 +20,9 @@ ordered_json iterating_json(const Iterating& iterating, bool ended) {
     object["speed"] = iterating.speed;
     if (iterating.forecast.eta < balance::kEtaUnknown) object["eta_s"] = iterating.forecast.eta;
     object["chance"] = iterating.forecast.chance;
-    object["more_slots"] = iterating.forecast.more_slots;
+    // After the deadline no number would do.
+    const bool late = iterating.forecast.chance <= 0 && iterating.forecast.more_slots == 0;
+    if (!late) object["more_slots"] = iterating.forecast.more_slots;
   }
   object["partitions"] = ordered_json::array();
   for (size_t i = 0; i < task.partitions.size(); ++i) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint32_t kMostDefault = 100;  // Partitions, with a deadline.
 constexpr uint32_t kRetriesDefault = 3;
+constexpr uint64_t kCountedMax = (uint64_t{1} << 53U) - 1;  // By every reader of JSON.
 
 Error bad_deadline(std::string_view text) {
   return {Code::invalid, fmt::format("the deadline {} is no time: write 25m, 17:00 or "
@@ -115,6 +116,10 @@ Result<bool> set_iterations(const IterationOptions& options, model::Spec& spec) 
                                             options.partitions > 0       ? "partitions"
                                             : options.partitions_max > 0 ? "partitions_max"
                                                                          : "span")};
+  }
+  if (*options.iterations > kCountedMax) {
+    return Error{Code::invalid, fmt::format("{} iterations are too many: at most {}",
+                                            *options.iterations, kCountedMax)};
   }
   if (!spec.inputs().single()) {
     return Error{Code::invalid,

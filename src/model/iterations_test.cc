@@ -159,5 +159,14 @@ TEST_F(Partitions, AndDeadlinesMakeNoOtherJobUnderTheSameKey) {
   EXPECT_FALSE(submit(*store, spec, {.id = "three", .key = "slots"}).ok());
 }
 
+TEST(Iterations, MoreThanEveryJsonReaderCanCountAreRefused) {
+  model::Spec spec;
+  spec.mutable_inputs()->set_single(true);
+  EXPECT_TRUE(set_iterations({.iterations = 9007199254740991}, spec).ok());
+  const auto refused = set_iterations({.iterations = 9007199254740992}, spec);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("at most 9007199254740991"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dunlin

@@ -157,13 +157,40 @@ std::string_view state_word(JobState state) {
   return "";
 }
 
-Result<std::vector<Standing>> read_standings(Table& table, const std::vector<std::string>& jobs) {
+namespace {
+
+Result<std::vector<Result<Standing>>> each_standing(Table& table,
+                                                    const std::vector<std::string>& jobs) {
   const std::vector<Row> waits = TRY(get_rows(table, kWaits, jobs));
   const std::vector<Row> ends = TRY(get_rows(table, kEnds, jobs));
-  std::vector<Standing> standings;
+  std::vector<Result<Standing>> standings;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto end = TRY(parse_row<model::End>(kEnds, ends[i]));
-    standings.push_back(standing_of(ends[i], end.record, waits[i]));
+    const auto end = parse_row<model::End>(kEnds, ends[i]);
+    if (end.ok()) {
+      standings.emplace_back(standing_of(ends[i], end.value().record, waits[i]));
+    } else {
+      standings.emplace_back(end.error());
+    }
+  }
+  return standings;
+}
+
+}  // namespace
+
+Result<std::vector<Standing>> read_standings(Table& table, const std::vector<std::string>& jobs) {
+  std::vector<Standing> standings;
+  for (Result<Standing>& one : TRY(each_standing(table, jobs))) {
+    standings.push_back(TRY(std::move(one)));
+  }
+  return standings;
+}
+
+Result<std::vector<std::optional<Standing>>> readable_standings(
+    Table& table, const std::vector<std::string>& jobs) {
+  std::vector<std::optional<Standing>> standings;
+  for (Result<Standing>& one : TRY(each_standing(table, jobs))) {
+    if (!one.ok() && !is_passed_over(one.error())) return one.error();
+    standings.push_back(one.ok() ? std::optional(std::move(one).value()) : std::nullopt);
   }
   return standings;
 }

@@ -33,6 +33,9 @@ struct Standing {
 };
 // Of several jobs at once, in the same order.
 Result<std::vector<Standing>> read_standings(Table& table, const std::vector<std::string>& jobs);
+// None for a job whose end is damaged.
+Result<std::vector<std::optional<Standing>>> readable_standings(
+    Table& table, const std::vector<std::string>& jobs);
 
 struct Failure {
   std::string why;

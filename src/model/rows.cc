@@ -4,7 +4,9 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "model/keys.h"
+#include "model/submit.h"
 
 namespace dunlin {
 
@@ -27,16 +29,34 @@ Result<std::vector<Row>> get_rows(Table& table, std::string_view name,
   return all;
 }
 
+Result<Stored<model::Job>> parse_job(const Row& row) {
+  auto stored = TRY(parse_row<model::Job>(kJobs, row));
+  const model::Job& job = stored.record;
+  if (job.gone_us() != 0) return stored;
+  if (job.id() != row.key) {
+    return Error{Code::corrupt, fmt::format("row {} of table jobs is of job {}: look at it with "
+                                            "`dunlin store get jobs {}`",
+                                            row.key, job.id(), row.key)};
+  }
+  if (const Result<void> good = check_counts(job.spec()); !good.ok()) {
+    return Error{Code::corrupt, fmt::format("job {} cannot be: {}", row.key, good.error().what)};
+  }
+  return stored;
+}
+
+bool is_passed_over(const Error& error) {
+  if (error.code != Code::corrupt) return false;
+  log::warning("left out: {}", error.what);
+  return true;
+}
+
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id) {
-  auto stored = TRY(read_record<model::Job>(table, kJobs, id));
-  if (stored.version == 0 || stored.record.gone_us() != 0) {
-    return Error{Code::not_found,
-                 fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
-  }
-  const uint64_t tasks = stored.record.spec().tasks();
-  if (tasks == 0 || tasks > kTasksMax) {
-    return Error{Code::corrupt, fmt::format("job {} has {} tasks, which cannot be", id, tasks)};
-  }
+  const Row row = TRY(get_row(table, kJobs, id));
+  const Error none{Code::not_found,
+                   fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
+  if (row.version == 0) return none;
+  auto stored = TRY(parse_job(row));
+  if (stored.record.gone_us() != 0) return none;
   return stored;
 }
 

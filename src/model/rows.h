@@ -41,6 +41,13 @@ Result<Stored<Record>> read_record(Table& table, std::string_view name, const st
   return parse_row<Record>(name, TRY(get_row(table, name, key)));
 }
 
+// A row of "jobs" that is there. `corrupt` also if the job has another id than its row, or counts
+// that no job can have: whoever may submit wrote it, with any client.
+Result<Stored<model::Job>> parse_job(const Row& row);
+
+// Whether the error is damage of one row, which is logged then: it must not hide the others.
+bool is_passed_over(const Error& error);
+
 // `not_found` if there is no such job.
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id);
 

@@ -6,8 +6,10 @@
 
 #include "base/names.h"
 #include "model/keys.h"
+#include "model/owned.h"
 #include "model/release.h"
 #include "model/rows.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -28,6 +30,7 @@ model::Spec essence(const model::Job& job) {
   spec.clear_created_us();
   spec.clear_reply();
   spec.clear_finish_by_ms();
+  spec.set_cwd(std::string(path_of(job.spec().cwd())));
   if (spec.has_iterations()) {  // However many partitions share them.
     spec.clear_tasks();
     spec.mutable_iterations()->clear_partitions();
@@ -291,13 +294,14 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
   model::Job job;
   job.set_id(options.id);
   job.set_queue(queue_of(route_of(spec)));
-  job.set_key(options.key);
+  const std::string key_row = dunlin::key_row(options.id, options.key);
+  job.set_key(key_row);
   *job.mutable_spec() = std::move(spec);
 
   bool blobs_there = false;
   for (int tries = 0; tries < kTriesMax; ++tries) {
     Row key;
-    if (!options.key.empty()) key = TRY(get_row(store.table(), kKeys, options.key));
+    if (!key_row.empty()) key = TRY(get_row(store.table(), kKeys, key_row));
     const bool look = !options.fresh || tries > 0 || key.version != 0;
     const auto existing =
         look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();

@@ -39,6 +39,8 @@ std::string input_blob_name(std::string_view job, std::string_view which);
 
 // `invalid` names the part of the spec that cannot be.
 Result<void> validate_spec(const model::Spec& spec);
+// Of that, how many tasks, iterations and partitions there are: what others compute with.
+Result<void> check_counts(const model::Spec& spec);
 // How long a job is kept after its end: "12h", "30d", "forever".
 Result<uint64_t> parse_keep(std::string_view text);
 // How many workers a task may take with it: a number, or "unlimited".

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/names.h"
 
 namespace dunlin {
@@ -55,12 +56,13 @@ std::optional<std::string> TaskObject::field(const std::string& name) const {
 
 Result<TaskObject> parse_task_object(std::string_view text) {
   TaskObject task;
-  task.fields = json::parse(text, nullptr, false);
-  if (task.fields.is_discarded() || !task.fields.is_object()) {
+  Result<json> parsed = parse_json(text);
+  if (!parsed.ok() || !parsed.value().is_object()) {
     return Error{Code::invalid,
-                 fmt::format("{} is not a JSON object like {{\"argv\": [\"echo\", \"hello\"]}}",
-                             quote(text))};
+                 fmt::format("{} is not a JSON object like {{\"argv\": [\"echo\", \"hello\"]}}{}",
+                             quote(text), parsed.ok() ? "" : ": " + parsed.error().what)};
   }
+  task.fields = std::move(parsed).value();
   for (const auto& [name, value] : task.fields.items()) {
     if (name == "argv") {
       task.argv = TRY(argv_of(value));

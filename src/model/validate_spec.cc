@@ -6,6 +6,7 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -73,7 +74,8 @@ Result<void> check_environment(const model::Spec& spec) {
     }
   }
   if (has_zero(spec.cwd())) return invalid("the folder has a zero byte");
-  if (!spec.cwd().empty() && spec.cwd()[0] != '/' && spec.cwd()[0] != '{') {
+  const std::string_view folder = path_of(spec.cwd());
+  if (!spec.cwd().empty() && !folder.starts_with('/') && !folder.starts_with('{')) {
     return invalid(
         fmt::format("the folder {} is not an absolute path: workers have no other idea "
                     "of where you are",
@@ -97,6 +99,10 @@ Result<void> check_iterations(const model::Spec& spec) {
     return invalid(fmt::format("the job begins with {} of {} partitions: there must be 1 to {}",
                                iterations.partitions(), spec.tasks(), kPartitionsMax));
   }
+  return {};
+}
+
+Result<void> check_what_iterates(const model::Spec& spec) {
   const model::Command& command = spec.command();
   if (command.argv().empty() && command.line().empty()) {
     return invalid("iterations are for programs: a function or a builtin cannot ask for them");
@@ -136,14 +142,20 @@ Result<uint32_t> parse_losses(std::string_view text) {
                              kLossesLeast, kLossesMost));
 }
 
-Result<void> validate_spec(const model::Spec& spec) {
-  TRY(check_command(spec.command(), spec.inputs().json()));
+Result<void> check_counts(const model::Spec& spec) {
   if (spec.tasks() == 0) return invalid("the job has no tasks: its list of inputs is empty");
   if (spec.tasks() > kTasksMax) {
     return invalid(fmt::format("the job has {} tasks, at most {} are possible: split it",
                                spec.tasks(), kTasksMax));
   }
-  if (spec.has_iterations()) TRY(check_iterations(spec));
+  if (spec.has_iterations()) return check_iterations(spec);
+  return {};
+}
+
+Result<void> validate_spec(const model::Spec& spec) {
+  TRY(check_command(spec.command(), spec.inputs().json()));
+  TRY(check_counts(spec));
+  if (spec.has_iterations()) TRY(check_what_iterates(spec));
   if (spec.finish_by_ms() < 0) return invalid("the deadline is before 1970");
   if (!spec.name().empty()) TRY(check_name("name", spec.name()));
   TRY(check_name("owner", spec.owner()));

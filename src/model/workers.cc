@@ -55,7 +55,9 @@ Result<std::vector<model::WorkerInfo>> read_workers(Table& table, std::string af
     const std::vector<Row> rows = TRY(table.scan(kWorkers, "", after, some));
     if (rows.empty()) break;
     for (const Row& row : rows) {
-      workers.push_back(TRY(parse_row<model::WorkerInfo>(kWorkers, row)).record);
+      auto worker = parse_row<model::WorkerInfo>(kWorkers, row);
+      if (!worker.ok() && is_passed_over(worker.error())) continue;
+      workers.push_back(TRY(std::move(worker)).record);
     }
     after = rows.back().key;
   }

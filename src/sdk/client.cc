@@ -4,6 +4,7 @@
 
 #include "base/env_posix.h"
 #include "model/keys.h"
+#include "model/owned.h"
 #include "model/rows.h"
 #include "model/steer.h"
 #include "sdk/convert.h"
@@ -43,6 +44,7 @@ Result<JobHandle> find_job(const std::shared_ptr<Link>& link, const std::string&
 
 Result<JobHandle> submit_job(const std::shared_ptr<Link>& link, const JobOptions& options) {
   model::Spec spec = TRY(spec_of(options));
+  spec.set_owner(TRY(choose_owner(link->owner(), options.owner, spec.owner())));
   spec.set_reply(link->reply_queue());
   const std::string queue = queue_of(route_of(spec));
   for (int tries = 1;; ++tries) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "hub/test_hub.h"
+#include "hub/token.h"
 #include "sim/temp_folder.h"
 
 namespace dunlin::sdk {
@@ -83,6 +84,26 @@ TEST_F(SdkClient, FunctionsReturnTheirResults) {
   EXPECT_FALSE(job.next(kPatience).value().has_value());
 }
 
+TEST_F(SdkClient, ATokenOfAnOwnerSubmitsForThatOwnerAndFindsNothingElse) {
+  start_squares();
+  const auto connect_as = [&](const std::string& owner) {
+    const std::string token = make_token(TestHub::kToken, Scope::submit, 0, owner).value();
+    return Client::connect(url(hub), {.token = token}).value();
+  };
+  Client ann = connect_as("ann");
+  Client bob = connect_as("bob");
+  JobHandle hers = ann.submit({.function = "square", .array = 3, .key = "k"}).value();
+  JobHandle his = bob.submit({.function = "square", .array = 4, .key = "k"}).value();
+  EXPECT_EQ(hers.wait(kPatience).value().size(), 3U);
+  EXPECT_EQ(his.wait(kPatience).value().size(), 4U);
+  EXPECT_TRUE(hers.id().ends_with(".ann")) << hers.id();
+  EXPECT_TRUE(ann.find(hers.id()).ok());
+  EXPECT_EQ(ann.find(his.id()).error().code, Code::not_found);
+  const auto other = ann.submit({.function = "square", .array = 1, .owner = "bob"});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::denied);
+}
+
 TEST_F(SdkClient, ResultsStreamAsTheyCome) {
   start_squares();
   Client client = connect();
@@ -104,6 +125,7 @@ TEST_F(SdkClient, WhatAFunctionThrowsIsAFailureWithItsWords) {
   const TaskResult result = job.wait(kPatience).value().at(0);
   EXPECT_EQ(result.state, State::failed);
   EXPECT_EQ(result.why, "unlucky");
+  EXPECT_EQ(result.blame, Blame::task);
 }
 
 TEST_F(SdkClient, EveryOutcomeHasOneTaker) {

@@ -22,6 +22,8 @@ Error public_error(const dunlin::Error& error) {
   return {static_cast<Code>(error.code), error.what};
 }
 
+static_assert(static_cast<int>(Blame::store) == static_cast<int>(model::BLAME_STORE));
+
 TaskResult public_result(const dunlin::TaskResult& result) {
   const model::Outcome& outcome = result.outcome;
   TaskResult out;
@@ -43,6 +45,7 @@ TaskResult public_result(const dunlin::TaskResult& result) {
   out.started_us = result.started_us();
   out.ended_us = result.ended_us();
   out.committed_us = result.committed_us;
+  out.blame = static_cast<Blame>(outcome.blame());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "model/expand.h"
 #include "model/inputs.h"
 #include "model/keys.h"
+#include "model/submit_folder.h"
 
 namespace dunlin::sdk {
 namespace {
@@ -53,7 +54,11 @@ Result<model::Spec> spec_of(const JobOptions& job) {
     variable.set_name(name);
     variable.set_value(value);
   }
-  spec.set_cwd(job.cwd);
+  if (job.cwd.empty() && (!job.argv.empty() || !job.line.empty())) {
+    spec.set_cwd(cwd_from("."));
+  } else if (job.cwd != kTaskFolder) {
+    spec.set_cwd(job.cwd);
+  }
   spec.set_timeout_ms(TRY(positive("timeout", job.timeout)));
   spec.set_retries(job.retries);
   spec.set_losses(job.losses);
@@ -95,6 +100,7 @@ Result<std::vector<NamedBlob>> add_inputs(const JobOptions& job, const std::stri
     blobs.push_back(blob_of_bytes(spec.stdin_blob(), job.stdin_bytes));
   }
   TRY(validate_spec(spec));
+  TRY(check_program(spec, "cwd"));
   TRY(Template::compile(spec));
   return blobs;
 }

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "base/names.h"
+#include "base/printable.h"
 #include "model/keys.h"
+#include "model/owned.h"
 #include "model/rows.h"
 #include "model/submit.h"
 #include "sdk/convert.h"
+#include "wire/token_text.h"
 
 namespace dunlin::sdk {
 namespace {
@@ -24,15 +26,19 @@ Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptio
     return dunlin::Error{dunlin::Code::unsupported,
                          fmt::format("a client cannot use the store {}: give the URL of a hub, "
                                      "dunlin://HOST:PORT",
-                                     quote(url))};
+                                     quote_url(url))};
   }
   auto store = TRY(open_store(url, options));
   Doors doors = TRY(open_doors(url, options));
-  return std::make_shared<Link>(Private(), std::move(store), std::move(doors.desk));
+  const bool by_file = options.token.empty() && !options.token_file.empty();
+  const std::string token = by_file ? TRY(read_token(options.token_file)) : options.token;
+  return std::make_shared<Link>(Private(), std::move(store), std::move(doors.desk),
+                                owner_in_token(token));
 }
 
-Link::Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk)
-    : reply_queue_(fmt::format("reply.{:016x}", random_seed())),
+Link::Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk, std::string owner)
+    : owner_(std::move(owner)),
+      reply_queue_(dunlin::reply_queue(fmt::format("{:016x}", random_seed()), owner_)),
       store_(std::move(store)),
       desk_(std::move(desk)),
       nonces_(random_seed()),
@@ -56,7 +62,7 @@ std::string Link::make_id() {
   const std::string prefix = job_id_prefix(now);
   if (ids_.empty() || !ids_.begin()->starts_with(prefix)) ids_.clear();
   do {
-    id = make_job_id(random_, now);
+    id = owned_job_id(make_job_id(random_, now), owner_);
   } while (!ids_.insert(id).second);
   return id;
 }

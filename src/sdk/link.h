@@ -57,7 +57,7 @@ class Link {
   struct Private {};
 
  public:
-  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk);
+  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk, std::string owner);
   static Result<std::shared_ptr<Link>> open(const std::string& url, const OpenOptions& options);
   ~Link();
   Link(const Link&) = delete;
@@ -70,6 +70,8 @@ class Link {
     return work(*store_);
   }
 
+  // That the token is bound to; empty: to nobody.
+  const std::string& owner() const { return owner_; }
   const std::string& reply_queue() const { return reply_queue_; }
   std::string make_id();  // Another one each time.
   bool knows_route(const std::string& queue);
@@ -108,6 +110,7 @@ class Link {
             const std::function<bool()>& ready);
   std::shared_ptr<Followed> find(const std::string& id);
 
+  const std::string owner_;
   const std::string reply_queue_;
 
   std::mutex store_mutex_;

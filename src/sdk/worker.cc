@@ -55,6 +55,7 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
       impl.own_folder ? TRY(state_folder("workers/" + options.id)) : given.folder;
   impl.agent.slots.slots = options.slots;
   impl.agent.slots.worker_id = options.id;
+  impl.agent.slots.rules.foreign = true;
   impl.id = options.id;
   impl.agent.worker = std::move(options);
   Doors doors = TRY(open_doors(url, {.token = connection.token,

@@ -14,8 +14,8 @@ expect 2 "$DUNLIN" worker --allow-root --hold 5
 expect 2 "$DUNLIN" worker --allow-root --hold 10ms
 expect 2 "$DUNLIN" worker --allow-root --tag 'a b'
 expect 2 "$DUNLIN" worker --allow-root --unknown
-expect 2 env -u DUNLIN_AT "$DUNLIN" worker --allow-root
-says "$err" --at
+expect 3 env -u DUNLIN_AT XDG_STATE_HOME="$work/none" "$DUNLIN" worker --allow-root
+says "$err" --at "dunlin hub"
 expect 3 "$DUNLIN" worker --allow-root --at dunlin://127.0.0.1:1
 says "$err" 127.0.0.1:1
 echo wrong >wrong
@@ -29,6 +29,17 @@ expect 2 "$DUNLIN" worker --allow-root --folder file
 expect 2 "$DUNLIN" submit --array 0-999999999999 -- true
 expect 2 "$DUNLIN" submit --array 9-1 -- true
 expect 2 "$DUNLIN" submit --array x -- true
+expect 2 "$DUNLIN" submit --array "" -- true
+says "$err" "does not name numbers of 0 to 9223372036854775807"
+expect 2 "$DUNLIN" submit --array=-5-5 -- true
+says "$err" "does not name numbers"
+expect 2 "$DUNLIN" submit --array 0-18446744073709551615 -- true
+says "$err" "does not name numbers"
+expect 2 "$DUNLIN" submit --array 0-9:0 -- true
+says "$err" "the step is 1 or more"
+expect 2 "$DUNLIN" submit --iterations 9007199254740993 -- true
+says "$err" "at most 9007199254740991"
+expect 2 "$DUNLIN" run --array "" -- true
 expect 2 "$DUNLIN" submit -- ""
 expect 2 "$DUNLIN" submit --name a/b -- true
 expect 2 "$DUNLIN" submit --priority 10 -- true

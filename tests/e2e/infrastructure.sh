@@ -16,7 +16,7 @@ expect 2 "$DUNLIN" worker --allow-root --infrastructure lab --scale-time 1ms
 says "$err" '--scale-time'
 
 follow=(--infrastructure lab --slots 1 --max-slots 6 --scale-time 1s)
-start_worker one "${follow[@]}"
+with_token worker start_worker one "${follow[@]}"
 first=$worker
 within 60 has_slots one = 1
 expect 0 "$DUNLIN" infra --json
@@ -26,7 +26,7 @@ expect 0 "$DUNLIN" infra
 says "$out" lab/one live
 
 # Far more than one slot can do.
-submit --array 1-600 -- 'sleep 0.05; echo {}'
+with_token submit submit --array 1-600 -- 'sleep 0.05; echo {}'
 within 60 has_slots one = 6
 expect 0 "$DUNLIN" wait "$job" --timeout 2m
 expect 0 "$DUNLIN" status "$job" --json
@@ -36,7 +36,7 @@ same "$(jq -c '[.ok, .failed]' <<<"$out")" '[600,0]'
 within 60 has_slots one -lt 6
 
 # One that was killed is not counted on, one that leaves is not listed.
-start_worker two "${follow[@]}"
+with_token worker start_worker two "${follow[@]}"
 is_live() { "$DUNLIN" infra --json | grep -q "lab/$1.*live"; }
 is_not_live() { ! is_live "$1"; }
 within 60 is_live two

@@ -2,6 +2,8 @@
 # them; and a program that does not play along is told so.
 source "$(dirname "$0")/lib.sh"
 start_hub
+with_token submit true
+export DUNLIN_TOKEN_FILE=$work/submit.token  # All that clients need here.
 
 # part SECONDS: does its iterations, each in so many seconds, and says which they were.
 cat >part <<'END'
@@ -16,7 +18,7 @@ chmod +x part
 check() { "$DUNLIN" results "$1" --json | python3 "$here/iterations_check.py" "$2" || fail "$1"; }
 
 # All well: once each, and status knows.
-start_worker w1 --slots 2 --hold 2s
+with_token worker start_worker w1 --slots 2 --hold 2s
 expect 0 "$DUNLIN" submit --name calm --iterations 1e4 --span 100ms -- "$work/part" 0.0001
 says "$out" "10000 iterations in 2 partitions"
 ends_as done calm
@@ -40,12 +42,12 @@ within 60 sh -c '[ $(wc -l <killed) -ge 8 ]'
 kill_worker
 kill_hub
 start_hub --listen "127.0.0.1:$port"
-start_worker w2 --slots 2 --hold 2s
-start_worker w3 --slots 2 --hold 2s
+with_token worker start_worker w2 --slots 2 --hold 2s
+with_token worker start_worker w3 --slots 2 --hold 2s
 last=$worker
 within 60 sh -c '"$DUNLIN" status killed --json | jq -e ".iterations.done > 1000"'
 kill_worker "$last"
-start_worker w4 --slots 2 --hold 2s
+with_token worker start_worker w4 --slots 2 --hold 2s
 ends_as done killed
 check killed 4000
 
@@ -67,7 +69,7 @@ ends_as done leaves
 check leaves 3000
 
 # A deadline that one partition cannot meet: there are more, and those that are not needed are settled.
-start_worker w5 --slots 8 --hold 2s
+with_token worker start_worker w5 --slots 8 --hold 2s
 submit --name late --iterations 2000 --finish-by 8s --partitions-max 12 --span 200ms -- \
   "$work/part" 0.01
 within 60 sh -c '"$DUNLIN" status late | grep -q "deadline  in"'

@@ -134,6 +134,12 @@ start_hub() {
   export DUNLIN_AT=$url DUNLIN_TOKEN_FILE=$work/hub/token
 }
 
+# with_token SCOPE COMMAND...: with a token of the hub in ./hub that has this scope and no more.
+with_token() {
+  [ -f "$1.token" ] || "$DUNLIN" token --data "$work/hub" --scope "$1" >"$work/$1.token"
+  DUNLIN_TOKEN_FILE=$work/$1.token "${@:2}"
+}
+
 stop_hub() {
   kill -TERM "$hub"
   wait "$hub" || fail "the hub ended with $?"

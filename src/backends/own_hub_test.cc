@@ -1,0 +1,100 @@
+#include "backends/own_hub.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include "base/who.h"
+
+namespace dunlin {
+namespace {
+
+class OwnHub : public testing::Test {
+ protected:
+  OwnHub() {
+    std::string path = testing::TempDir() + "/own-hub-XXXXXX";
+    root_ = mkdtemp(path.data());
+    if (const char* state = std::getenv("XDG_STATE_HOME")) before_ = state;
+    setenv("XDG_STATE_HOME", root_.c_str(), 1);
+  }
+  ~OwnHub() override {
+    before_.empty() ? unsetenv("XDG_STATE_HOME") : setenv("XDG_STATE_HOME", before_.c_str(), 1);
+    std::filesystem::remove_all(root_);
+  }
+  std::string file(const std::string& name) const { return root_ + "/dunlin/hubs/" + name; }
+  void put(const std::string& name, const std::string& text, mode_t mode = 0600) const {
+    std::filesystem::create_directories(root_ + "/dunlin/hubs");
+    std::ofstream(file(name)) << text;
+    chmod(file(name).c_str(), mode);
+  }
+  std::string root_;
+  std::string before_;
+};
+
+TEST_F(OwnHub, IsFoundWithItsTokenWhileItRuns) {
+  EXPECT_FALSE(own_hub().has_value());
+  {
+    HubNotes notes;
+    ASSERT_TRUE(notes.leave({"dunlin://127.0.0.1:7070"}, "/data/token").ok());
+    EXPECT_EQ(own_hub(), "dunlin://127.0.0.1:7070");
+    EXPECT_EQ(own_token_file("dunlin://127.0.0.1:7070"), "/data/token");
+    EXPECT_EQ(own_token_file("dunlin://localhost:7070"), "/data/token");
+    EXPECT_EQ(own_token_file("dunlin://127.0.0.1:7071"), "");
+    EXPECT_EQ(own_token_file("postgres://me@db/lab"), "");
+    EXPECT_EQ(own_token_file(""), "");
+    struct stat found = {};
+    ASSERT_EQ(stat(file("127.0.0.1:7070").c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777U, 0600U);
+  }
+  EXPECT_FALSE(own_hub().has_value());
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:7070"), "");
+  EXPECT_TRUE(std::filesystem::is_empty(root_ + "/dunlin/hubs"));
+}
+
+TEST_F(OwnHub, ThatListensEverywhereIsFoundOnLoopback) {
+  HubNotes notes;
+  ASSERT_TRUE(notes.leave({"dunlin+tls://0.0.0.0:1", "dunlin+tls://[::]:2"}, "/t").ok());
+  EXPECT_EQ(own_token_file("dunlin+tls://127.0.0.1:1"), "/t");
+  EXPECT_EQ(own_token_file("dunlin+tls://[::1]:2"), "/t");
+}
+
+TEST_F(OwnHub, ThatWasKilledIsNotLookedAt) {
+  const std::string rest = "\n/t\n" + host_name() + "\n";
+  put("127.0.0.1:1", "dunlin://127.0.0.1:1" + rest + "999999999\n");
+  EXPECT_FALSE(own_hub().has_value());
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "");
+  HubNotes next;
+  ASSERT_TRUE(next.leave({"dunlin://127.0.0.1:2"}, "/t").ok());
+  EXPECT_FALSE(std::filesystem::exists(file("127.0.0.1:1"))) << "the next hub clears up";
+}
+
+TEST_F(OwnHub, OfAnotherMachineWithTheSameHomeIsNotOurs) {
+  put("127.0.0.1:1", "dunlin://127.0.0.1:1\n/t\nsome-other-host-of-the-lab\n1\n");
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "");
+}
+
+TEST_F(OwnHub, NotesThatOthersCouldHaveWrittenOrThatAreBrokenAreNone) {
+  const std::string good =
+      "dunlin://127.0.0.1:1\n/t\n" + host_name() + "\n" + std::to_string(getpid()) + "\n";
+  put("127.0.0.1:1", good);
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "/t");
+  put("127.0.0.1:1", good, 0666);
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "");
+  for (size_t size = 0; size < good.size(); ++size) {
+    put("127.0.0.1:1", good.substr(0, size));
+    EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "") << size;
+  }
+  std::filesystem::remove(file("127.0.0.1:1"));
+  put("good", good);
+  std::filesystem::create_symlink(file("good"), file("127.0.0.1:1"));
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "");
+  std::filesystem::remove(file("127.0.0.1:1"));
+  ASSERT_EQ(mkfifo(file("127.0.0.1:1").c_str(), 0600), 0);
+  EXPECT_EQ(own_token_file("dunlin://127.0.0.1:1"), "");
+}
+
+}  // namespace
+}  // namespace dunlin

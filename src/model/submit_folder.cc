@@ -1,0 +1,76 @@
+#include "model/submit_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/folder_marks.h"
+#include "base/names.h"
+
+namespace dunlin {
+namespace {
+
+constexpr char kMark = '?';
+
+bool is_below_here(std::string_view word) {
+  return word.starts_with("./") || word.starts_with("../");
+}
+
+}  // namespace
+
+std::string cwd_of(const SubmitFolder& folder) {
+  if (folder.marks.empty() || !folder.path.starts_with('/')) return {};
+  return fmt::format("{}{}{}", kMark, fmt::join(folder.marks, "."), folder.path);
+}
+
+std::string cwd_from(const std::string& folder) {
+  std::error_code failed;
+  const std::filesystem::path path = std::filesystem::absolute(folder, failed);
+  if (failed) return {};  // It is gone.
+  std::string plain = path.lexically_normal().string();
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return cwd_of({.path = plain, .marks = folder_marks(plain)});
+}
+
+std::optional<SubmitFolder> submit_folder(std::string_view cwd) {
+  if (!cwd.starts_with(kMark)) return std::nullopt;
+  const size_t slash = std::min(cwd.find('/'), cwd.size());
+  SubmitFolder folder{.path = std::string(cwd.substr(slash))};
+  std::string_view rest = cwd.substr(1, slash - 1);
+  while (!rest.empty()) {
+    const size_t dot = std::min(rest.find('.'), rest.size());
+    folder.marks.emplace_back(rest.substr(0, dot));
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  return folder;
+}
+
+std::string_view path_of(std::string_view cwd) {
+  return cwd.starts_with(kMark) ? cwd.substr(std::min(cwd.find('/'), cwd.size())) : cwd;
+}
+
+std::string relative_program(const model::Command& command) {
+  if (command.argv_size() > 0) {
+    const std::string& word = command.argv(0);
+    const bool has_folder = word.find('/') != std::string::npos;
+    const bool relative = has_folder && word[0] != '/' && word[0] != '{';
+    return relative ? word : "";
+  }
+  std::string_view line = command.line();
+  line.remove_prefix(std::min(line.find_first_not_of(" \t\n"), line.size()));
+  const std::string_view word = line.substr(0, line.find_first_of(" \t\n;&|<>()"));
+  return std::string(is_below_here(word) ? word : "");
+}
+
+Result<void> check_program(const model::Spec& spec, std::string_view option) {
+  if (!spec.cwd().empty() || spec.inputs().json()) return {};
+  const std::string program = relative_program(spec.command());
+  if (program.empty()) return {};
+  return Error{Code::invalid,
+               fmt::format("each task runs in a fresh folder, where there is no {}: name the "
+                           "program's whole path, or with {} the folder that it is in",
+                           quote(program), option)};
+}
+
+}  // namespace dunlin

@@ -1,0 +1,3 @@
+import sys
+
+print("fitted", *sys.argv[1:])

@@ -1,0 +1,56 @@
+# Words that the command line cannot be: one line, which names the word and the next step.
+source "$(dirname "$0")/lib.sh"
+
+# refused WORDS -- COMMAND...: exit 2, nothing on stdout, one line with the words.
+refused() {
+  local words=()
+  while [ "$1" != -- ]; do words+=("$1"); shift; done
+  shift
+  expect 2 "$DUNLIN" "$@"
+  same "$out" ""
+  same "$(wc -l <<<"$err")" 1
+  says "$err" "dunlin: " "${words[@]}"
+}
+refused '"--aray"' 'did you mean --array?' 'dunlin submit --help' -- submit --aray 0-3 -- echo
+refused '"sumbit"' 'did you mean submit?' 'dunlin --help' -- sumbit -- echo
+refused '"store pul"' 'did you mean pull?' 'dunlin store --help' -- store pul jobs
+refused 'command is missing' 'dunlin --help' --
+refused 'command is missing' 'dunlin store --help' -- store
+refused --jobs '"200%"' -- run --jobs 200% echo ::: 1
+refused 'TASK is missing' 'dunlin logs --help' -- logs last
+refused --json --quiet 'give one' -- list --json --quiet
+refused 'wants a value' -- submit --array
+refused '"{}"' 'goes after --' -- submit --array 0-3 echo {}
+refused '"more"' -- status last more
+refused '"--unknown"' 'dunlin run --help' -- run --unknown echo ::: 1
+refused -- worker --slots x --allow-root
+refused 'did you mean --keep-order?' -- run --keep-ordr echo ::: 1
+
+# What GNU parallel spells otherwise.
+refused 'no option -P: -j' -- run -P 4 echo ::: 1
+refused 'no option -N: -n' -- run -N2 echo ::: 1
+refused 'no option --pipe' 'files' -- run --pipe wc ::: 1
+expect 0 "$DUNLIN" run -k --header : echo {f1} ::: f1 A B
+same "$out" $'A\nB'
+
+# Help and version, however they are asked for.
+for words in help --help 'help run' 'run --help' 'help store push' 'store push --help'; do
+  expect 0 "$DUNLIN" $words
+  same "$err" ""
+done
+expect 0 "$DUNLIN" help run
+says "$out" --keep-order
+refused '"nosuch"' -- help nosuch
+expect 0 "$DUNLIN" run --version
+says "$out" "dunlin 0."
+expect 0 "$DUNLIN" run 'printf x{}' ::: --version
+same "$out" x--version
+
+# A job file goes with every option that says where the store is.
+printf '[[job]]\ncommand = "true"\n' >j.toml
+DUNLIN_AWS_ENDPOINT=http://127.0.0.1:1 expect 0 "$DUNLIN" submit --dry-run j.toml
+refused --array j.toml -- submit --array 0-3 j.toml
+printf '[[job]]\ncommand = "true"\nretries = 5000\n' >j.toml
+refused j.toml:3 'retries must be a number of 0 to 1000' -- submit --dry-run j.toml
+printf '[[job]]\ncommand = "true"\nretries = -1\n' >j.toml
+refused j.toml:3 'retries must be a number of 0 to 1000' -- submit --dry-run j.toml

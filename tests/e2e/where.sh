@@ -1,0 +1,82 @@
+# Where a hub's tasks run: in the submitter's folder where it is the same one, else in a fresh one; and what
+# becomes of the files that they leave there.
+source "$(dirname "$0")/lib.sh"
+start_hub
+start_worker w1 --slots 2
+
+mkdir -p mine/sub
+cd mine
+printf '#!/bin/sh\necho "ran $1 in $(pwd)"\n' >sim
+chmod +x sim
+
+# The same folder: relative programs run and files stay.
+expect 0 "$DUNLIN" submit --array 3-3 --wait -- ./sim {}
+same "$out" "ran 3 in $work/mine"
+expect 0 "$DUNLIN" submit --wait -- 'echo hi >out.txt'
+same "$(<out.txt)" hi
+[[ $err != *fresh* ]] || fail "a word too much: $err"
+expect 0 "$DUNLIN" submit --cwd sub --wait -- pwd
+same "$out" "$work/mine/sub"
+cat >../jobs.toml <<END
+[[job]]
+command = "./sim file"
+END
+cp sim ..
+expect 0 "$DUNLIN" submit ../jobs.toml --wait
+same "$out" "ran file in $work"
+
+# A fresh folder: empty, and what goes with it is said by each who looks.
+expect 0 "$DUNLIN" submit --cwd task --wait -- 'ls -A; echo a >out.txt; echo b >second'
+same "$out" ""
+says "$err" "task 0: 2 files that it left in its fresh folder went with it, \"out.txt\" among them" "--cwd"
+expect 0 "$DUNLIN" results last
+says "$err" "2 files that it left"
+expect 0 "$DUNLIN" logs last 0
+says "$err" "2 files that it left"
+says "$(of last 0 why)" "2 files that it left"
+expect 0 "$DUNLIN" submit --cwd task --array 0-2 --wait -- 'echo {} >only'
+says "$err" "1 file that it left" "likewise 2 others"
+expect 0 "$DUNLIN" submit --cwd task --wait -- 'echo x >$TMPDIR/t; rm $TMPDIR/t; echo clean'
+[[ $err != *left* ]] || fail "a clean task is blamed: $err"
+
+# What cannot be is refused before it is submitted.
+expect 2 "$DUNLIN" submit --cwd task -- ./sim
+says "$err" '"./sim"' --cwd "whole path"
+expect 2 "$DUNLIN" submit --cwd task -- './sim >out'
+mkdir task
+expect 2 "$DUNLIN" submit --cwd task -- pwd
+says "$err" ./task
+expect 0 "$DUNLIN" submit --cwd ./task --wait -- pwd
+same "$out" "$work/mine/task"
+printf '[[job]]\ncwd = "task"\ncommand = "./sim"\n' >bad.toml
+expect 2 "$DUNLIN" submit bad.toml
+says "$err" bad.toml:1 '"./sim"' cwd
+
+# Another folder of the same name, as on another machine: nothing is run in it.
+mkfifo "$work/gate"
+mkdir ../elsewhere
+cd ../elsewhere
+cp ../mine/sim .
+submit -- "read line <$work/gate"
+"$DUNLIN" submit --quiet --after "$job" -- ./sim 1 >first
+"$DUNLIN" submit --quiet --after "$job" -- 'ls -A; echo x >out; false' >second
+cd "$work"
+mv elsewhere away
+mkdir elsewhere
+echo precious >elsewhere/file
+echo go >gate &
+ends_as failed "$(<away/first)"
+says "$(of "$(<away/first)" 0 why)" '"./sim"' "does not have the folder \"$work/elsewhere\"" --cwd
+ends_as failed "$(<away/second)"
+says "$(of "$(<away/second)" 0 why)" "exit code 1; it ran in a fresh folder" "$work/elsewhere" "1 file that it left"
+same "$("$DUNLIN" logs "$(<away/second)" 0)" ""
+same "$(ls elsewhere)" file
+wait %% 2>/dev/null || true
+
+# Hostile marks and paths are no way in, and break nothing.
+start_worker w2 --slots 1 --tag two
+for cwd in '?' '?/etc' '?../etc' '????/' "?$(head -c 3000 /dev/zero | tr '\0' a)/etc"; do
+  jq -cn --arg cwd "$cwd" '{argv: ["pwd"], cwd: $cwd}' >hostile.json
+  expect 0 "$DUNLIN" submit --requires two --json-lines hostile.json --wait
+  says "$out" "$work/w2.folder/"
+done
