@@ -17,15 +17,16 @@ BANNED = [
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
      ["base/env_posix", "base/log", "bench/",
-      "engine/file_store", "base/lane", "backends/desk", "backends/pg_desk", "postgres/link", "cloud/http", "cloud/sqs_hints", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "hub/test_rest", "rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
-      "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns"]),
+      "engine/file_store", "base/lane", "backends/desk", "backends/pg_desk", "postgres/link", "cloud/http", "cloud/sqs_hints", "net/outages", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "hub/test_rest", "rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
+      "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns", "worker/usage"]),
     (r"\bthrow\b", "Result<T>", []),
-    (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "client/", "hub/main",
+    (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "base/memory", "client/", "hub/main",
                              "rest/service", "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/"]),  # SQL.
     (r"std::shared_ptr", "one owner", ["backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/",
       "worker/slots.h", "worker/plan.h"]),
+    (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["rest/call"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
 
