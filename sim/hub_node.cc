@@ -84,6 +84,7 @@ void HubNode::go_down(bool crashed, Millis down) {
   witness_.hub_down();
   sessions_.reset();
   peers_.clear();
+  dropped_.clear();
   wake_.reset();
   crash_in_turn_.reset();
   core_.reset();
@@ -166,6 +167,12 @@ bool HubNode::clogged(PeerId peer) const {
 
 void HubNode::finish(PeerId peer) { ADD_FAILURE() << "an honest client is refused: " << peer; }
 
+// Half a frame of a client that is gone may wait for longer than the system needs to say so.
+void HubNode::drop(PeerId peer, std::string_view reason) {
+  EXPECT_FALSE(network_.hub_hears(peer)) << "an honest client is dropped: " << reason;
+  dropped_.push_back(peer);
+}
+
 // --- What it does ---
 
 void HubNode::wake_at(Instant when) {
@@ -184,6 +191,7 @@ void HubNode::turn() {
   const std::optional<Instant> wake = sessions_->turn(now);
   if (disk_.dead() || crash_in_turn_) return go_down(true, crash_in_turn_.value_or(Millis(100)));
   busy_until_ = now + synced_for_;
+  part_dropped();
   speak();
   const bool was_well = core_->was_well();
   witness_.turned(*core_, was_well, wake, now);
@@ -192,6 +200,14 @@ void HubNode::turn() {
   const bool holds = std::ranges::any_of(
       peers_, [](const auto& each) { return !each.second.held.empty() || each.second.paused; });
   if (holds) wake_at(now + Millis(20));
+}
+
+// As a server does it: after the turn, without another word.
+void HubNode::part_dropped() {
+  for (const LinkId link : std::exchange(dropped_, {})) {
+    network_.close(link, Network::Side::hub);
+    parted(link);
+  }
 }
 
 // The witness hears it at once, the network when the disk is done.

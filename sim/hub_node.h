@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/env.h"
 #include "engine/engine.h"
@@ -68,6 +69,7 @@ class HubNode final : public Node, public Peers {
   void pause(PeerId peer, bool paused) override { peers_.at(peer).paused = paused; }
   bool clogged(PeerId peer) const override;
   void finish(PeerId peer) override;
+  void drop(PeerId peer, std::string_view reason) override;
   std::string name_of(PeerId peer) const override { return "link " + std::to_string(peer); }
 
   bool open_core();
@@ -76,6 +78,7 @@ class HubNode final : public Node, public Peers {
   bool read_held();  // Says whether there was something.
   void wake_at(Instant when);
   void turn();
+  void part_dropped();
   void speak();
 
   Events& events_;
@@ -88,6 +91,7 @@ class HubNode final : public Node, public Peers {
   std::unique_ptr<WatchedCore> core_;
   std::unique_ptr<Sessions> sessions_;
   std::map<LinkId, Peer> peers_;
+  std::vector<LinkId> dropped_;  // In this turn.
   Witness witness_;
 
   uint64_t life_ = 0;            // How often it started: what was planned in another is void.

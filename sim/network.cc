@@ -183,6 +183,11 @@ void Network::hub_down(bool crashed) {
 
 void Network::cut_off(uint64_t machine, Millis time) { cut_off_[machine] = events_.now() + time; }
 
+bool Network::hub_hears(LinkId id) const {
+  const auto found = links_.find(id);
+  return found != links_.end() && !found->second.to_hub.cut;
+}
+
 size_t Network::to_client_bytes(LinkId id) const {
   const auto found = links_.find(id);
   if (found == links_.end()) return 0;

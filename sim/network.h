@@ -61,6 +61,7 @@ class Network {
   void hub_down(bool crashed);
 
   size_t to_client_bytes(LinkId link) const;  // Under way.
+  bool hub_hears(LinkId link) const;          // Or nothing more can come, which it may not know.
 
   // Depends on every byte that arrived, and when.
   uint64_t hash() const { return hash_; }
