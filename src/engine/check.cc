@@ -77,7 +77,7 @@ class Checker {
     if (header.ok() && header.value().number == number) {
       headers_.emplace(number, header.value());
     } else if (number == numbers_.back() && number > mark_.segment &&
-               was_being_made(TRY(read_file(*file)), number)) {
+               was_being_made(head, TRY(file->size()))) {
       report_.torn_bytes += TRY(file->size());
     } else {
       found(segment_path(folder_, number), 0,

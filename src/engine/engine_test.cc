@@ -221,6 +221,59 @@ TEST_F(EngineTest, RecordsOfTheLogThatChangedPlacesAreFound) {
   EXPECT_FALSE(read_frame(bytes.substr(first), place(2, first)));
 }
 
+// As a mixed-up restore leaves it, after a power loss that took the newest marks. The copy looks
+// like nothing but a segment that was never begun: its batches know that they are elsewhere.
+TEST_F(EngineTest, ACopyOfAnotherSegmentIsFoundWhereTheNewestShouldBe) {
+  open();
+  push("first", 9000);  // The next segment is made.
+  const std::string mark = disk.bytes("/s/mark");
+  push("second", 5000);
+  engine.reset();
+  const std::string newest = "/s/log/00000002.seg";
+  ASSERT_EQ(disk.list("/s/log").value().size(), 2U);
+  disk.bytes("/s/mark") = mark;
+  ASSERT_EQ(read_mark(*disk.open("/s/mark").value()).value().mark.segment, 1U);
+  std::string wrong_header = disk.bytes("/s/log/00000001.seg");
+  wrong_header[20] ^= 1;
+  const std::string zeros(disk.bytes(newest).size(), '\0');
+  for (const std::string& found : {disk.bytes("/s/log/00000001.seg"), wrong_header, zeros}) {
+    const auto hurt = disk.copy();
+    hurt->bytes(newest) = found;
+    const auto report = check_store(*hurt, "/s").value();
+    ASSERT_EQ(report.damages.size(), 1U);
+    EXPECT_EQ(report.damages[0].file, newest);
+    const auto opened = Engine::open(*hurt, "/s", kStart, options);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, Code::corrupt);
+    EXPECT_EQ(hurt->bytes(newest), found) << "who looks for what was there needs it";
+  }
+  open();
+  EXPECT_EQ(pull(10).size(), 2U);
+}
+
+TEST_F(EngineTest, AStoreThatIsRefusedKeepsItsHalfMadeSegment) {
+  open();
+  fill();
+  engine.reset();
+  const auto segments = disk.list("/s/log").value();
+  const auto number = static_cast<uint32_t>(segments.size() + 1);
+  const std::string half_made = segment_path("/s", number);
+  ASSERT_TRUE(disk.create(half_made).ok());
+  disk.bytes(half_made) = "DUNLINLG";
+  for (const std::string& path : {"/s/log/" + segments[0], std::string("/s/mark")}) {
+    const auto hurt = disk.copy();
+    std::string& bytes = hurt->bytes(path);
+    bytes.replace(kSegmentHead, bytes.size() - kSegmentHead, bytes.size() - kSegmentHead, '\0');
+    if (path == "/s/mark") bytes.assign(bytes.size(), '\0');
+    const auto opened = Engine::open(*hurt, "/s", kStart, options);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, Code::corrupt);
+    EXPECT_TRUE(hurt->open(half_made).ok()) << "with damage in " << path;
+  }
+  open();
+  EXPECT_FALSE(disk.open(half_made).ok());
+}
+
 TEST_F(EngineTest, ABlankMarkHidesNoLostSegments) {
   open();
   fill();

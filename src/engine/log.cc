@@ -29,8 +29,25 @@ Result<std::unique_ptr<Log>> Log::open(Disk& disk, const std::string& folder, Lo
 Result<void> Log::recover(const VisitRecord& visit) {
   TRY(disk_.make_folder(folder_ + "/log"));
   const ReadMark read = TRY(open_mark());
-  const Mark& mark = read.mark;
-  const auto headers = TRY(open_segments(mark));
+  const Opened opened = TRY(open_segments(read.mark));
+  TRY(scan(read.mark, opened.headers, visit));
+  TRY(doubt(read));
+  // Only now, as what is refused must be as it was.
+  if (opened.half_made) TRY(disk_.remove(*opened.half_made));
+  if (!mark_file_) mark_file_ = TRY(disk_.create(mark_path(folder_)));
+  if (segments_.empty()) {
+    TRY(add_segment());
+  } else {
+    TRY(go_on(read.mark));
+  }
+  marked_ = newest();
+  TRY(write_both_marks(*mark_file_, mark()));
+  TRY(remove_dropped());
+  return disk_.sync_folder(folder_);
+}
+
+Result<void> Log::scan(const Mark& mark, const std::map<uint32_t, SegmentHeader>& headers,
+                       const VisitRecord& visit) {
   std::string bytes;  // One buffer for all of them.
   for (auto& [number, segment] : segments_) {
     const SegmentHeader& header = headers.at(number);
@@ -58,30 +75,23 @@ Result<void> Log::recover(const VisitRecord& visit) {
     next_batch_ = scanned.next_batch;
     stamp_ = std::max(stamp_, scanned.stamp);
   }
+  return {};
+}
 
-  TRY(doubt(read));
-  if (!mark_file_) mark_file_ = TRY(disk_.create(mark_path(folder_)));
-  if (segments_.empty()) {
-    TRY(add_segment());
-  } else {
-    // What a killed process wrote may be in nobody's disk yet, and it has just been read as true.
-    // After a sync that failed the system even takes it for written: so it is written again.
-    Segment& last = segments_.rbegin()->second;
-    TRY(last.file->truncate(last.end));
-    const uint64_t sure = newest() == mark.segment ? mark.end : 0;
-    std::string doubtful(last.end - sure, '\0');
-    doubtful.resize(TRY(last.file->read(sure, doubtful)));
-    TRY(last.file->write(sure, doubtful));
-    TRY(last.file->sync());
-    TRY(disk_.sync_folder(folder_ + "/log"));
-    room_end_ = last.end;
-    // What is written from now on is of the newer format, which a header announces.
-    if (!last.placed) TRY(add_segment());
-  }
-  marked_ = newest();
-  TRY(write_both_marks(*mark_file_, this->mark()));
-  TRY(remove_dropped());
-  return disk_.sync_folder(folder_);
+// What a killed process wrote may be in nobody's disk yet, and it has just been read as true. After
+// a sync that failed the system even takes it for written: so it is written again.
+Result<void> Log::go_on(const Mark& mark) {
+  Segment& last = segments_.rbegin()->second;
+  TRY(last.file->truncate(last.end));
+  const uint64_t sure = newest() == mark.segment ? mark.end : 0;
+  std::string doubtful(last.end - sure, '\0');
+  doubtful.resize(TRY(last.file->read(sure, doubtful)));
+  TRY(last.file->write(sure, doubtful));
+  TRY(last.file->sync());
+  TRY(disk_.sync_folder(folder_ + "/log"));
+  room_end_ = last.end;
+  // What is written from now on is of the newer format, which a header announces.
+  return last.placed ? Result<void>() : add_segment();
 }
 
 Result<ReadMark> Log::open_mark() {
@@ -121,9 +131,10 @@ Result<void> Log::remove_dropped() {
   return {};
 }
 
-// Opens what belongs to the log and removes a segment that a crash left half made.
-Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
-  std::map<uint32_t, SegmentHeader> headers;
+// Opens what belongs to the log, and finds a segment that a crash left half made.
+Result<Log::Opened> Log::open_segments(const Mark& mark) {
+  Opened opened;
+  std::map<uint32_t, SegmentHeader>& headers = opened.headers;
   const auto missing = [&](uint32_t number) {
     return to_error({segment_path(folder_, number), 0, "the segment is missing"});
   };
@@ -147,19 +158,18 @@ Result<std::map<uint32_t, SegmentHeader>> Log::open_segments(const Mark& mark) {
     auto header = decode_header(head);
     if (!header.ok() && header.error().code == Code::unsupported) return header.error();
     if (!header.ok() || header.value().number != number) {
-      std::string bytes;
-      TRY(read_file(*file, bytes));
-      if (number != numbers.back() || number <= mark.segment || !was_being_made(bytes, number)) {
+      const uint64_t size = TRY(file->size());
+      if (number != numbers.back() || number <= mark.segment || !was_being_made(head, size)) {
         return to_error({path, 0, header.ok() ? "it is another segment" : header.error().what});
       }
-      TRY(disk_.remove(path));
+      opened.half_made = path;
       break;
     }
     headers.emplace(number, header.value());
     segments_.emplace(number, Segment{.file = std::move(file), .placed = header.value().placed});
   }
   if (mark.segment != 0 && !headers.contains(mark.segment)) return missing(mark.segment);
-  return headers;
+  return opened;
 }
 
 Result<void> Log::add_segment() {

@@ -96,11 +96,18 @@ class Log {
     uint64_t end = 0;    // Of the durable records.
     bool placed = true;  // As its header says; always so in the newest once the log is open.
   };
+  struct Opened {
+    std::map<uint32_t, SegmentHeader> headers;
+    std::optional<std::string> half_made;  // To be removed.
+  };
 
   Result<void> recover(const VisitRecord& visit);
   Result<ReadMark> open_mark();
   Result<void> doubt(const ReadMark& read) const;
-  Result<std::map<uint32_t, SegmentHeader>> open_segments(const Mark& mark);
+  Result<Opened> open_segments(const Mark& mark);
+  Result<void> scan(const Mark& mark, const std::map<uint32_t, SegmentHeader>& headers,
+                    const VisitRecord& visit);
+  Result<void> go_on(const Mark& mark);
   Result<void> remove_dropped();
   Result<void> remove_segment(uint32_t number);
   Result<void> add_segment();

@@ -174,10 +174,10 @@ Result<SegmentHeader> decode_header(std::string_view bytes) {
   return header;
 }
 
-bool was_being_made(std::string_view bytes, uint32_t number) {
-  const auto header = decode_header(bytes);
+bool was_being_made(std::string_view head, uint64_t size) {
+  const auto header = decode_header(head);
   const bool is_of_another_format = !header.ok() && header.error().code == Code::unsupported;
-  return !is_of_another_format && !find_batch(bytes, 0, 0) && !find_batch(bytes, 0, 0, number);
+  return size <= kSegmentHead && !is_of_another_format;
 }
 
 std::string mark_path(const std::string& folder) { return folder + "/mark"; }

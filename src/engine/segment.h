@@ -32,9 +32,10 @@ struct SegmentHeader {
 std::string encode(const SegmentHeader& header);
 Result<SegmentHeader> decode_header(std::string_view bytes);
 
-// Whether a last segment whose header is wrong is what a crash leaves of one that was being made:
-// it holds nothing that was acknowledged.
-bool was_being_made(std::string_view bytes, uint32_t number);
+// Whether a last segment of this size whose header is wrong is what a crash leaves of one that was
+// being made. Nothing follows a header before it is durable: so one that is longer is damaged, or
+// another file, and may hold what was acknowledged. `head` is its first kSegmentHead bytes.
+bool was_being_made(std::string_view head, uint64_t size);
 
 // Written after a sync has returned, not itself synced: what lies before it was acknowledged. It
 // may be older than the truth, never newer.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
 #include "sim/memory_disk.h"
 
 namespace dunlin {
@@ -23,6 +25,26 @@ TEST(Segment, AHeaderFromWhichNobodyCouldCountOnIsCorrupt) {
     ASSERT_FALSE(header.ok());
     EXPECT_EQ(header.error().code, Code::corrupt);
   }
+}
+
+TEST(Segment, OneThatWasBeingMadeIsNoLongerThanItsHeader) {
+  const std::string whole = encode(SegmentHeader{.number = 7, .first_batch = 8});
+  for (size_t size = 0; size <= kSegmentHead; ++size) {
+    EXPECT_TRUE(was_being_made(whole.substr(0, size), size));
+    EXPECT_TRUE(was_being_made(std::string(size, '\0'), size));
+  }
+  // Of another segment, of a blob, or zeros: whatever follows may have been acknowledged.
+  for (const std::string& head :
+       {whole, std::string(kSegmentHead, 'x'), std::string(kSegmentHead, '\0')}) {
+    EXPECT_FALSE(was_being_made(head, kSegmentHead + 1));
+  }
+  std::string newer = whole;
+  newer[8] = 99;
+  const uint32_t checksum = crc32c(std::string_view(newer).substr(0, kSegmentHead - 4));
+  newer.resize(kSegmentHead - 4);
+  append_fixed(newer, checksum);
+  ASSERT_EQ(decode_header(newer).error().code, Code::unsupported);
+  EXPECT_FALSE(was_being_made(newer, newer.size()));
 }
 
 // One with segment 0 would let a store take all of its segments for dropped ones.
