@@ -18,9 +18,9 @@ class Checker {
     TRY(check_mark());
     TRY(find_segments());
     for (const uint32_t number : numbers_) TRY(check_segment(number));
-    if (mark_is_blank_ && report_.batches > 0) {
+    if (!mark_is_missing_.empty() && report_.batches > 0) {
       found(mark_path(folder_), 0,
-            "both copies are blank, so segments may be missing at both ends of the log");
+            mark_is_missing_ + ", so segments may be missing at both ends of the log");
     }
     check_blobs();
     count();
@@ -40,7 +40,8 @@ class Checker {
     }
     const ReadMark read = TRY(read_mark(*file.value()));
     mark_ = read.mark;
-    mark_is_blank_ = read.blank;
+    if (read.blank) mark_is_missing_ = "both copies are blank";
+    if (read.empty) mark_is_missing_ = "it is empty";
     if (!read.damage.empty()) found(mark_path(folder_), 0, read.damage);
     return {};
   }
@@ -153,7 +154,7 @@ class Checker {
   const std::string folder_;
   CheckReport report_;
   Mark mark_;
-  bool mark_is_blank_ = false;
+  std::string mark_is_missing_;  // How, although the file is there; no damage before a batch.
   std::vector<uint32_t> numbers_;
   std::map<uint32_t, SegmentHeader> headers_;
   std::optional<uint64_t> next_batch_;  // After the last segment, if that was read to its end.

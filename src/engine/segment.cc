@@ -207,6 +207,7 @@ Result<void> write_both_marks(File& file, const Mark& mark) {
 
 Result<ReadMark> read_mark(const File& file) {
   ReadMark read;
+  read.empty = TRY(file.size()) == 0;
   std::vector<uint64_t> blank;
   for (const uint64_t offset : {uint64_t{0}, kMarkStep}) {
     std::array<char, kMarkSize> bytes{};
@@ -223,7 +224,7 @@ Result<ReadMark> read_mark(const File& file) {
       read.mark = *mark;
     }
   }
-  read.blank = blank.size() == 2;
+  read.blank = blank.size() == 2 && !read.empty;
   // Both were there before the first batch.
   if (blank.size() == 1 && read.damage.empty() && read.mark.batch > 0) {
     read.damage = fmt::format("the copy at offset {} is blank", blank[0]);

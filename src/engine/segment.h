@@ -54,6 +54,7 @@ struct ReadMark {
   Mark mark;           // Its segment is 0 if no copy is whole.
   std::string damage;  // Empty if both copies are as they should be.
   bool blank = false;  // Zeros, which is no damage before the first batch.
+  bool empty = false;  // As a crash leaves it that came while it was made: it is as good as gone.
 };
 Result<ReadMark> read_mark(const File& file);
 
