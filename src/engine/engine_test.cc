@@ -501,6 +501,53 @@ TEST_F(EngineTest, AfterAFailedCommitNothingIsWrittenForAWhile) {
       ask(Commit{0, {Put{"t", "k", "v", 0}}}, kStart + Millis(200))));
 }
 
+TEST_F(EngineTest, AFullDiskWithAStoreOfFormat1IsReadAndGoesOnWhenThereIsRoom) {
+  ASSERT_TRUE(disk.make_folder("/s/log").ok());
+  std::string bytes =
+      encode(SegmentHeader{.number = 1, .first_batch = 1, .previous_end = 0, .placed = false});
+  const auto add = [&bytes](const auto& record) {
+    const size_t start = bytes.size();
+    bytes.resize(start + kRecordHead);
+    encode(record, bytes);
+    bytes[start + kRecordHead] |= static_cast<char>(kGroupEnd);
+    seal_frame(bytes, start);
+  };
+  add(BatchRecord{.number = 1, .stamp = 1});
+  add(PutRecord{.table = "t", .key = "old", .version = 1, .nonce = 1, .value = "v"});
+  ASSERT_TRUE(disk.create("/s/log/00000001.seg").value()->write(0, bytes).ok());
+  const auto mark_file = disk.create("/s/mark").value();
+  const Mark mark{.batch = 1, .oldest = 1, .segment = 1, .end = bytes.size()};
+  ASSERT_TRUE(write_both_marks(*mark_file, mark).ok());
+
+  log::set_level(log::Level::off);
+  const uint64_t used = bytes.size() + disk.bytes("/s/mark").size();
+  Instant now = kStart;
+  for (const auto& faults :
+       {SimDisk::Faults{.create_fails = 100}, SimDisk::Faults{.capacity = used}}) {
+    disk.faults = faults;
+    open(now);
+    ASSERT_TRUE(engine);
+    EXPECT_EQ(std::get<Rows>(ask(Get{"t", {"old"}}, now)).rows[0].value, "v");
+    for (int i = 0; i < 3; ++i) {
+      now += Millis(1000);
+      EXPECT_EQ(std::get<Error>(ask(Commit{0, {Put{"t", "new", "v", 0}}}, now)).code, Code::full);
+    }
+    EXPECT_EQ(disk.list("/s/log").value().size(), 1U);
+    EXPECT_TRUE(check_store(disk, "/s").value().damages.empty());
+  }
+  disk.faults = {};
+  now += Millis(1000);
+  EXPECT_TRUE(std::holds_alternative<Committed>(ask(Commit{0, {Put{"t", "new", "v", 0}}}, now)));
+  log::set_level(log::Level::info);
+  EXPECT_TRUE(decode_header(disk.bytes("/s/log/00000002.seg")).value().placed);
+  open(now);
+  for (const char* key : {"old", "new"}) {
+    EXPECT_EQ(std::get<Rows>(ask(Get{"t", {key}}, now)).rows[0].value, "v");
+  }
+  engine.reset();
+  EXPECT_TRUE(check_store(disk, "/s").value().damages.empty());
+}
+
 TEST_F(EngineTest, ADiskThatFailsForHoursGetsOneSegmentMoreAtMost) {
   open();
   fill();

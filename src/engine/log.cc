@@ -90,8 +90,15 @@ Result<void> Log::go_on(const Mark& mark) {
   TRY(last.file->sync());
   TRY(disk_.sync_folder(folder_ + "/log"));
   room_end_ = last.end;
-  // What is written from now on is of the newer format, which a header announces.
-  return last.placed ? Result<void>() : add_segment();
+  if (last.placed) return {};
+  // What is written from now on is of the newer format, which a header announces. A disk without
+  // room for it can be read all the same: resume() begins the segment.
+  const auto added = add_segment();
+  if (added.ok()) return {};
+  log::warning("nothing can be written yet, for lack of a segment of the newer format: {}",
+               added.error().what);
+  broken_ = true;
+  return {};
 }
 
 Result<ReadMark> Log::open_mark() {

@@ -28,7 +28,8 @@ class Log {
   Log(Disk& disk, std::string folder, LogOptions options);  // Use open().
 
   // Opens the log in `folder`, or makes it, and calls `visit` for every record. A torn tail is cut.
-  // `corrupt` names file and offset of what is damaged; nothing has been changed then.
+  // `corrupt` names file and offset of what is damaged; nothing has been changed then. A log that
+  // can be read but not written yet is broken().
   static Result<std::unique_ptr<Log>> open(Disk& disk, const std::string& folder,
                                            LogOptions options, const VisitRecord& visit);
 
@@ -94,7 +95,7 @@ class Log {
   struct Segment {
     std::unique_ptr<File> file;
     uint64_t end = 0;    // Of the durable records.
-    bool placed = true;  // As its header says; always so in the newest once the log is open.
+    bool placed = true;  // As its header says; always so in one that is written.
   };
   struct Opened {
     std::map<uint32_t, SegmentHeader> headers;

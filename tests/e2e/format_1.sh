@@ -1,4 +1,6 @@
-# A store that a program of format 1 wrote is read, and goes on in format 2.
+# A store that a program of format 1 wrote is read, and goes on in format 2; on a full disk as soon as
+# there is room.
+[ -n "${INSIDE:-}" ] || exec env INSIDE=1 unshare --user --map-root-user --mount bash "$0"  # Namespaces.
 source "$(dirname "$0")/lib.sh"
 base64 -d <<'END' | tar xz
 H4sIAAAAAAACA+3ZW4xcdR3A8XF3W2kFFnqxUNoy4IVaYffcz0zQBxMSpdCqJMaIpum024sw3SG7WxofxEiIFBEfEE1KjEFJeIAHpRglxEtMEE
@@ -20,6 +22,7 @@ AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIDAjw8++V2HAQAAAAAAAAAAAAAAAAAAAA
 fEd/sGN6vMxaCzRJM1WSzJqcbpKkaSsts7oukqJq/hvN30PeTlqLMPunZ3pT7XZrajCYiXUvtP4Snel9vX7/ymeP39QyxhhjjDHGGGOMMcYY83
 KafwGGFTTEAIACAA==
 END
+cp -r old older
 export DUNLIN_AT=file:$work/old
 large_is_whole() { "$DUNLIN" store blob get large - | cmp - <(head -c 150000 < <(yes dunlin)); }
 
@@ -50,3 +53,20 @@ expect 1 "$DUNLIN" store check old
 says "$out" "blob new" "blob newer" "old is damaged in 2 places"
 expect 1 "$DUNLIN" store blob get new copy
 large_is_whole || fail "the old blob went with them"
+
+small_disk hub -o size=2m
+cp -r older/. hub
+(umask 077 && head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >hub/token)
+head -c 8M /dev/zero >hub/filler 2>/dev/null && fail "the disk is not small"
+start_hub
+says "$(<hub.log)" "nothing can be written yet" "No space left"
+says "$("$DUNLIN" store get rows key)" "key       53"
+large_is_whole || fail "the blob is another one on a full disk"
+expect 1 "$DUNLIN" store put rows new value
+says "$err" "cannot write now" "No space left"
+same "$(echo hub/log/*)" hub/log/00000001.seg
+rm hub/filler
+within 60 "$DUNLIN" store put rows new value
+stop_hub
+expect 0 "$DUNLIN" store check hub
+same "$(od -An -tu4 -j 8 -N 4 hub/log/00000002.seg | tr -d ' ')" 2
