@@ -202,12 +202,11 @@ void Door::account(PeerId peer, Connection& connection) {
   const std::unique_ptr<Exchange>& exchange = connection.exchange;
   const bool its_turn = !connection.finishing && (!exchange || exchange->wants_body());
   const size_t bytes = connection.reader.unread() + (exchange ? exchange->body.size() : 0);
-  holdings_.keep(peer, bytes, std::exchange(connection.anew, false) || !its_turn, now_);
-  if (!its_turn) return holdings_.waits(peer, true, now_);
-  if (connection.held_back || !holdings_.must_wait(peer)) return;
-  connection.held_back = true;
-  held_back_.push_back(peer);
-  holdings_.waits(peer, true, now_);
+  if (!its_turn) return holdings_.set_aside(peer, bytes);
+  holdings_.keep(peer, bytes, std::exchange(connection.anew, false), now_);
+  if (!connection.held_back && !holdings_.must_wait(peer)) return;
+  if (!std::exchange(connection.held_back, true)) held_back_.push_back(peer);
+  holdings_.waits(peer, true, now_);  // Even if it is still held back since it was set aside.
 }
 
 // Lets those who were held back send on, as far as there is room.

@@ -250,6 +250,39 @@ TEST(AwsDoor, AWaitingReceiveEndsWithItsClientOrItsTime) {
   EXPECT_EQ(body_of(door.hear(late)), "{}");
 }
 
+TEST(AwsDoor, NobodyWaitsForOneWhoseRequestWaits) {
+  TestDoor door(memory_core(), 300'000);
+  for (const char* name : {"q", "empty"}) {
+    door.ask_json("AmazonSQS.CreateQueue", fmt::format(R"({{"QueueName":"{}"}})", name));
+  }
+  const std::string wait =
+      door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"empty","WaitTimeSeconds":20})");
+  const PeerId patient = door.connect();
+  door.say(patient, wait + wait);
+  EXPECT_TRUE(door.is_paused(patient));
+  door.skip(Millis(1));
+
+  const std::string large = door.json_request(
+      "AmazonSQS.SendMessage",
+      fmt::format(R"({{"QueueUrl":"q","MessageBody":"{}"}})", std::string(200'000, 'x')));
+  const std::string_view most = std::string_view(large).substr(0, large.size() - 20);
+  const PeerId first = door.connect();
+  const PeerId second = door.connect();
+  for (const PeerId peer : {first, second}) {
+    door.say(peer, most);
+    door.skip(Millis(1));
+  }
+  door.say(first, large.substr(most.size(), 10));
+  EXPECT_FALSE(door.is_paused(first));
+  EXPECT_TRUE(door.is_paused(second));
+  door.say(first, large.substr(most.size() + 10));
+  EXPECT_EQ(status_of(door.hear(first)), 200);
+  EXPECT_FALSE(door.is_paused(second));
+  door.say(second, large.substr(most.size()));
+  EXPECT_EQ(status_of(door.hear(second)), 200);
+  EXPECT_EQ(door.hear(patient), "");
+}
+
 TEST(AwsDoor, APurgedMessageDoesNotComeBackWhenItsLeaseEnds) {
   TestDoor door;
   const std::string queue = R"({"QueueUrl":"q"})";

@@ -69,10 +69,10 @@ Result<void> Sessions::take(PeerId peer, Session& session, std::string_view fram
 
 // Notes what is kept of a peer, and holds it back if that of all is too much.
 void Sessions::account(PeerId peer, Session& session, bool anew, Instant now) {
-  const bool waits = !session.kept.empty();
-  holdings_.keep(peer, session.unread + session.kept.size(), anew || waits, now);
-  if (waits) holdings_.waits(peer, true, now);
-  if (session.held_back || waits || !holdings_.must_wait(peer)) return;
+  const size_t bytes = session.unread + session.kept.size();
+  if (!session.kept.empty()) return holdings_.set_aside(peer, bytes);  // It waits for its own turn.
+  holdings_.keep(peer, bytes, anew, now);
+  if (session.held_back || !holdings_.must_wait(peer)) return;
   session.held_back = true;
   held_back_.push_back(peer);
   holdings_.waits(peer, true, now);

@@ -145,6 +145,40 @@ TEST_F(SessionsTest, LargeFramesOfManyEndAlthoughTheyPassTheBudgetTogether) {
   EXPECT_EQ(answered, kPeers);
 }
 
+TEST_F(SessionsTest, NobodyWaitsForOneThatWaitsForItsOwnTurn) {
+  const PeerId full = greet();
+  std::string flood;
+  for (uint64_t id = 1; id <= 3000; ++id) flood += request(id, AskDepth{"q"});
+  ASSERT_TRUE(say(full, flood));
+  clogged_ = true;  // It takes no answers, so it must ask no more.
+  turn(Millis(1));
+  EXPECT_TRUE(peers_.at(full).paused);
+
+  const std::string some(64 << 10, 'x');
+  std::vector<PeerId> others;
+  for (int i = 0; i < 100; ++i) {
+    others.push_back(greet());
+    ASSERT_TRUE(say(others.back(), begun(kFrameMax, 100)));
+  }
+  size_t held_back = 0;
+  for (int round = 0; round < 10; ++round) {
+    turn(Millis(1));
+    held_back = 0;
+    for (const PeerId peer : others) held_back += say(peer, some) ? 0 : 1;
+  }
+  EXPECT_EQ(held_back, others.size() - 1) << "the first one goes on";
+
+  // All stand still: one after the other goes, until there is room.
+  for (int i = 0; i < 200; ++i) turn(Millis(3'000));
+  EXPECT_NE(peers_.at(others.front()).dropped.find("too slowly"), std::string::npos);
+  for (const PeerId peer : others) EXPECT_FALSE(peers_.at(peer).paused);
+  EXPECT_EQ(peers_.at(full).dropped, "");
+  clogged_ = false;
+  for (int i = 0; i < 5; ++i) turn(Millis(1));
+  EXPECT_FALSE(peers_.at(full).paused);
+  EXPECT_EQ(answers(full).size(), 3000U);
+}
+
 TEST_F(SessionsTest, AFrameThatIsBegunMustGoOn) {
   const PeerId silent = greet();
   const PeerId steady = greet();

@@ -19,10 +19,11 @@ namespace dunlin {
 
 class TestDoor final : public Peers, public Clock {
  public:
-  explicit TestDoor(std::unique_ptr<Core> core = memory_core())
+  explicit TestDoor(std::unique_ptr<Core> core = memory_core(),
+                    size_t kept_max = aws::Door::kKeptMax)
       : core_(std::move(core)),
         sessions_(*this, *core_, *this, std::string(kAdmin)),
-        door_(*this, host_, *this, false) {
+        door_(*this, host_, *this, false, kept_max) {
     host_.attach(sessions_, door_, *this, std::string(kAdmin));
     key = make_aws_key(kAdmin, Scope::admin, 0);
   }

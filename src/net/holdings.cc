@@ -19,7 +19,7 @@ constexpr Pace kCrowdedPace{Millis(2'000), 64 << 10};
 
 void Holdings::keep(uint64_t peer, size_t bytes, bool anew, Instant now) {
   const auto found = kept_.find(peer);
-  if (found != kept_.end() && (bytes == 0 || anew)) {
+  if (found != kept_.end() && (bytes == 0 || anew || found->second.aside)) {
     all_ -= found->second.bytes;
     order_.erase({found->second.begun, peer});
     kept_.erase(found);
@@ -37,8 +37,19 @@ void Holdings::keep(uint64_t peer, size_t bytes, bool anew, Instant now) {
   kept.bytes = bytes;
 }
 
+void Holdings::set_aside(uint64_t peer, size_t bytes) {
+  forget(peer);
+  if (bytes == 0) return;
+  Kept& kept = kept_[peer];
+  kept.bytes = bytes;
+  kept.aside = true;
+  all_ += bytes;
+}
+
 bool Holdings::must_wait(uint64_t peer) const {
-  if (!crowded() || !kept_.contains(peer)) return false;
+  if (!crowded()) return false;
+  const auto found = kept_.find(peer);
+  if (found == kept_.end() || found->second.aside) return false;
   return order_.begin()->second != peer;
 }
 

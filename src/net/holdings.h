@@ -2,8 +2,9 @@
 // budget over all peers: who may send on, and who is too slow to. Pure; one thread.
 //
 // Below the budget everybody may send, if only slowly. Above it only those who began first may, so
-// that what is kept becomes whole and goes; who does not hurry then is dropped. The budget is
-// passed by what is read of each peer at once; at twice the budget whoever has sent more than a
+// that what is kept becomes whole and goes; who does not hurry then is dropped. A peer that waits
+// for something else than the others' bytes is set aside: else all would wait with it. The budget
+// is passed by what is read of each peer at once; at twice the budget whoever has sent more than a
 // little is dropped.
 #pragma once
 
@@ -22,8 +23,12 @@ class Holdings {
  public:
   explicit Holdings(size_t budget) : budget_(budget) {}
 
-  // From now on so much is kept of a peer; 0: nothing. `anew`: of something that it began just now.
+  // From now on so much is kept of a peer; 0: nothing. `anew`: of something that it began just now,
+  // as whoever was set aside does.
   void keep(uint64_t peer, size_t bytes, bool anew, Instant now);
+  // So much is kept of a peer that may not send for a reason of its own: it counts, but the others
+  // do not wait for it.
+  void set_aside(uint64_t peer, size_t bytes);
   void forget(uint64_t peer) { keep(peer, 0, false, Instant()); }
 
   // Whether a peer of which something is kept must wait. One that does has all the time it needs.
@@ -47,6 +52,7 @@ class Holdings {
 
   struct Kept {
     size_t bytes = 0;
+    bool aside = false;     // Not in the order; all below is of those who are.
     Instant begun;          // For the order.
     Instant measured_from;  // It could send since then,
     size_t bytes_then = 0;  // and had sent so much.

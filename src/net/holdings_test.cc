@@ -49,6 +49,33 @@ TEST_F(HoldingsTest, AboveItOnlyTheFirstGoesOn) {
   EXPECT_FALSE(holdings_.is_too_much(1000));
 }
 
+TEST_F(HoldingsTest, NobodyWaitsForOneThatIsSetAside) {
+  holdings_.keep(1, kMiB, false, now_);
+  holdings_.set_aside(1, kMiB);
+  for (uint64_t peer = 2; peer <= 13; ++peer) {
+    now_ += Millis(1);
+    holdings_.keep(peer, kMiB, false, now_);
+    holdings_.waits(peer, peer > 2, now_);
+  }
+  EXPECT_EQ(holdings_.all(), 13 * kMiB) << "it counts all the same";
+  EXPECT_FALSE(holdings_.must_wait(1));
+  EXPECT_FALSE(holdings_.must_wait(2));
+  EXPECT_TRUE(holdings_.must_wait(3));
+  EXPECT_EQ(slow_after(Millis(10'000)), Peers());
+  EXPECT_EQ(slow_after(Millis(10'000)), Peers{2}) << "the one before the others, not the one aside";
+  holdings_.forget(2);
+
+  holdings_.keep(1, kMiB, false, now_);
+  EXPECT_TRUE(holdings_.must_wait(1)) << "it begins anew, behind the others";
+  EXPECT_FALSE(holdings_.must_wait(3));
+  for (uint64_t peer = 3; peer <= 13; ++peer) holdings_.set_aside(peer, kMiB);
+  EXPECT_FALSE(holdings_.must_wait(1));
+  holdings_.set_aside(1, kMiB);
+  EXPECT_FALSE(holdings_.next_look());
+  for (uint64_t peer = 1; peer <= 13; ++peer) holdings_.set_aside(peer, 0);
+  EXPECT_EQ(holdings_.all(), 0U);
+}
+
 TEST_F(HoldingsTest, WhoSendsTooSlowlyIsFoundAndMoreSoInACrowd) {
   holdings_.keep(1, kMiB, false, now_);
   EXPECT_EQ(slow_after(Millis(59'000)), Peers());
