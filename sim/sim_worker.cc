@@ -13,6 +13,15 @@
 #include "sim/task_world.h"
 
 namespace dunlin {
+namespace {
+
+// As long as nothing of ours would write it, and of characters that must not be cut through.
+std::string long_reason(std::string reason) {
+  for (int i = 0; i < 300; ++i) reason += "\xc3\xa4";
+  return reason;
+}
+
+}  // namespace
 
 SimWorker::SimWorker(TaskWorld& world, uint64_t number) : world_(world), number_(number) {}
 SimWorker::~SimWorker() = default;
@@ -142,7 +151,7 @@ void SimWorker::run(Assignment&& assignment) {
         ending.ticket = ticket;
         ending.outcome.set_state(model::STATE_REFUSED);
         ending.outcome.set_blame(model::BLAME_WORKER);
-        ending.outcome.set_why("the folder is gone");
+        ending.outcome.set_why(long_reason("the folder is gone"));
         std::vector<Ending> endings;
         endings.push_back(std::move(ending));
         mind_->ended(std::move(endings), now);
@@ -222,6 +231,7 @@ void SimWorker::end(uint64_t ticket, bool fails, Now now) {
   ending.ticket = ticket;
   model::Outcome& outcome = ending.outcome;
   outcome.set_state(fails ? model::STATE_FAILED : model::STATE_OK);
+  if (fails) outcome.set_why(long_reason("exit code 1"));
   outcome.set_exit(fails ? 1 : 0);
   outcome.set_blame(fails ? model::BLAME_TASK : model::BLAME_NOBODY);
   outcome.set_ran_us(static_cast<uint64_t>(conduct.takes.count()) * 1000 + 1);

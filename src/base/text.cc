@@ -54,6 +54,17 @@ size_t distance(std::string_view one, std::string_view other) {
   return row.back();
 }
 
+constexpr size_t kPathMax = 100;
+
+// Whether a character of UTF-8 does not begin here.
+bool is_inside_character(char byte) { return (static_cast<uint8_t>(byte) & 0xc0U) == 0x80U; }
+
+// The size of the longest front of whole characters. REQUIRES: `text` is UTF-8, and longer.
+size_t front_of(std::string_view text, size_t size) {
+  while (size > 0 && is_inside_character(text[size])) --size;
+  return size;
+}
+
 }  // namespace
 
 Result<Millis> parse_duration(std::string_view text) {
@@ -214,6 +225,23 @@ std::string escape(std::string_view bytes) {
     bytes.remove_prefix(size == 0 ? 1 : size);
   }
   return out;
+}
+
+std::string shorten(std::string text, size_t max) {
+  if (!is_utf8(text)) text = escape(text);
+  if (text.size() <= max) return text;
+  text.resize(front_of(text, max - 3));
+  return text + "...";
+}
+
+std::string quote_path(std::string_view path) {
+  std::string text = escape(path);
+  if (text.size() > kPathMax) {
+    size_t back = text.size() - kPathMax / 2;
+    while (is_inside_character(text[back])) ++back;
+    text = text.substr(0, front_of(text, kPathMax / 2)) + "..." + text.substr(back);
+  }
+  return '"' + text + '"';
 }
 
 }  // namespace dunlin

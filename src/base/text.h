@@ -46,4 +46,11 @@ std::string to_base64(std::string_view bytes);
 // doubled, so that nothing is lost. Other text stays as it is.
 std::string escape(std::string_view bytes);
 
+// At most `max` bytes of a text for people, which is UTF-8 whatever came in; what was cut off ends
+// as "...". REQUIRES: max >= 3.
+std::string shorten(std::string text, size_t max);
+
+// A path in double quotes, as escape() shows it; of a long one the middle becomes "...".
+std::string quote_path(std::string_view path);
+
 }  // namespace dunlin

@@ -123,5 +123,34 @@ TEST(Text, EscapedTextIsOneLineAndHarmlessToATerminal) {
   EXPECT_EQ(escape(std::string_view("\0", 1)), "\\x00");
 }
 
+TEST(Text, WhatIsShortenedStaysUtf8WhereverItIsCut) {
+  EXPECT_EQ(shorten("short", 5), "short");
+  EXPECT_EQ(shorten("longer", 5), "lo...");
+  EXPECT_EQ(shorten("a\xff", 10), "a\\xff");
+  std::string long_one = "x";
+  for (int i = 0; i < 300; ++i) long_one += "\xc3\xa4";
+  for (size_t max = 3; max < 20; ++max) {
+    for (const std::string& text : {long_one, long_one.substr(1), '\xff' + long_one}) {
+      const std::string cut = shorten(text, max);
+      EXPECT_LE(cut.size(), max);
+      EXPECT_GE(cut.size() + 1, max);
+      EXPECT_TRUE(is_utf8(cut)) << escape(cut);
+    }
+  }
+}
+
+TEST(Text, OfALongPathBothEndsAreShown) {
+  EXPECT_EQ(quote_path("/home/ann/\xc3\xa4 b"), "\"/home/ann/\xc3\xa4 b\"");
+  EXPECT_EQ(quote_path("/a\n"), "\"/a\\n\"");
+  const std::string path = "/home/ann/" + std::string(200, 'x') + "/results/run-17";
+  const std::string shown = quote_path(path);
+  EXPECT_EQ(shown.find("\"/home/ann/xxx"), 0U);
+  EXPECT_NE(shown.find("xxx...xxx"), std::string::npos);
+  EXPECT_TRUE(shown.ends_with("xx/results/run-17\"")) << shown;
+  std::string odd = "/";
+  for (int i = 0; i < 100; ++i) odd += "\xe2\x82\xac";
+  EXPECT_TRUE(is_utf8(quote_path(odd))) << escape(quote_path(odd));
+}
+
 }  // namespace
 }  // namespace dunlin

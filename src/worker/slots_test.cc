@@ -8,11 +8,19 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/text.h"
 #include "worker/stamps.h"
 #include "worker/test_slots.h"
 
 namespace dunlin {
 namespace {
+
+// Whoever cuts it without looking cuts a character.
+std::string long_complaint() {
+  std::string text = "x";
+  for (int i = 0; i < 600; ++i) text += "\xc3\xa4";
+  return text;
+}
 
 std::vector<Assignment> many(const model::Spec& spec, uint64_t count) {
   const auto job = std::make_shared<JobText>(JobText{"job", spec});
@@ -122,11 +130,15 @@ TEST(Slots, WhatAFunctionReportsOrThrowsIsItsFailure) {
   options.functions["throws"] = [](std::string_view) -> Result<std::string> {
     throw std::runtime_error("thrown \xff");
   };
+  options.functions["complains"] = [](std::string_view) -> Result<std::string> {
+    throw std::runtime_error(long_complaint());
+  };
   options.functions["strange"] = [](std::string_view) -> Result<std::string> { throw 7; };
   TestSlots slots(std::move(options));
   for (const auto& [name, why] : std::vector<std::pair<std::string, std::string>>{
            {"reports", "no such number"},
            {"throws", "thrown \\xff"},
+           {"complains", shorten(long_complaint(), 1000)},
            {"strange", "the function threw something that is no std::exception"}}) {
     const Ending ending = slots.run(slots.function(name));
     EXPECT_EQ(ending.outcome.state(), model::STATE_FAILED);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "model/expand.h"
 #include "model/inputs.h"
 #include "model/submit.h"
@@ -31,7 +32,7 @@ constexpr Millis kRestMin = std::chrono::seconds(5);
 constexpr Millis kRestMax = std::chrono::minutes(5);
 constexpr int64_t kFreshUs = 5'000'000;
 constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
-constexpr size_t kWhyMax = 200;
+constexpr size_t kWhyMax = 400;    // A page must have room for 256 of them.
 constexpr uint64_t kUrgentFailures = 10;
 
 bool is_heavy(const model::Requirements& needs) {
@@ -546,7 +547,8 @@ void WorkerMind::settle(Held& held, uint64_t task, PendingOutcome&& pending) {
   pending.task = task;
   pending.outcome.set_offset(offset_of(task));
   if (options_.enough && options_.enough(pending.outcome)) no_more_ = true;
-  if (pending.outcome.why().size() > kWhyMax) pending.outcome.mutable_why()->resize(kWhyMax);
+  // One that is not UTF-8 would make the page unreadable, with all that others left in it.
+  pending.outcome.set_why(dunlin::shorten(std::move(*pending.outcome.mutable_why()), kWhyMax));
   PageView& view = held.plan->pages[page_of(task)];
   view.outcomes.push_back(std::move(pending));
   mark_dirty(*held.plan, page_of(task));
@@ -687,7 +689,7 @@ void WorkerMind::could_not_start(const std::string& why) {
   if (resting()) return;  // What was on its way to the slots comes back now.
   rest_ = std::clamp(rest_ * 2, kRestMin, kRestMax);
   rests_until_ = now_.at + rest_;
-  trouble_ = why;
+  trouble_ = dunlin::shorten(why, kWhyMax);
   log::error("this worker takes no tasks for {} s: {}", rest_.count() / 1000, why);
   later(rest_, [] {});
 }
