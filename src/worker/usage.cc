@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
 
 #include "worker/stamps.h"
 
@@ -177,13 +178,16 @@ uint64_t shared_memory_once(const std::vector<pid_t>& pids) {
 FolderUsage folder_usage(const std::string& path, uint64_t enough) {
   FolderUsage usage{.bytes = 0, .complete = true};
   std::vector<DIR*> way;
+  std::set<std::pair<dev_t, ino_t>> linked;  // Files with several names count once.
   const auto enter = [&](int parent, const char* name) {
     const int folder =
         openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     DIR* stream = folder < 0 ? nullptr : fdopendir(folder);
     if (stream != nullptr) way.push_back(stream);
+    const int error = errno;
     if (stream == nullptr && folder >= 0) close(folder);
-    if (stream == nullptr && errno != ENOENT) usage.complete = false;
+    // It may be another kind of file by now, or gone; and what the worker lacks is not its fault.
+    if (stream == nullptr && (error == EACCES || error == EPERM)) usage.complete = false;
   };
   enter(AT_FDCWD, path.c_str());
   for (uint64_t entries = 0; !way.empty();) {
@@ -199,8 +203,12 @@ FolderUsage folder_usage(const std::string& path, uint64_t enough) {
     if (name == "." || name == "..") continue;
     if (fstatat(dirfd(way.back()), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
     ++entries;
+    const bool is_folder = S_ISDIR(found.st_mode);
+    if (!is_folder && found.st_nlink > 1 && !linked.emplace(found.st_dev, found.st_ino).second) {
+      continue;
+    }
     usage.bytes += static_cast<uint64_t>(found.st_blocks) * 512;
-    if (!S_ISDIR(found.st_mode)) continue;
+    if (!is_folder) continue;
     if (way.size() < kDepthMax) {
       enter(dirfd(way.back()), entry->d_name);
     } else {

@@ -24,6 +24,10 @@ Watch::Watch(Census& census, Bounds bounds, pid_t session, std::vector<std::stri
   census_.begin(session, std::move(marks));
 }
 
+void Watch::stop() {
+  if (!std::exchange(stopped_, true)) census_.end(session_);
+}
+
 int64_t Watch::look(int64_t now_us) {
   if (now_us < look_at_ || !excess_.empty()) return look_at_;
   if (bounds_.procs != 0 || bounds_.memory != 0) look_at_processes();

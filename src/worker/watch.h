@@ -24,12 +24,15 @@ class Watch {
  public:
   // The census outlives it.
   Watch(Census& census, Bounds bounds, pid_t session, std::vector<std::string> marks);
-  ~Watch() { census_.end(session_); }
+  ~Watch() { stop(); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   // Looks if it is time, and returns when it will be the next time.
   int64_t look(int64_t now_us);
+
+  // Its session may be another task's from now on.
+  void stop();
 
   // What the task used more of than it may, for people. Empty: nothing.
   const std::string& excess() const { return excess_; }
@@ -43,6 +46,7 @@ class Watch {
   const pid_t session_;
   int64_t look_at_ = 0;
   int64_t walk_at_ = 0;
+  bool stopped_ = false;
   std::string excess_;
 };
 
