@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <sys/vfs.h>
 
 #include "base/digest.h"
+#include "base/who.h"
 
 namespace dunlin {
 namespace {
@@ -28,6 +30,14 @@ std::string line_of(const char* file) {
   std::string line;
   std::getline(std::ifstream(file) >> std::ws, line);
   return line;
+}
+
+constexpr uint32_t kOverlay = 0x794c7630;
+
+// An image of a system has none, or "uninitialized".
+bool is_machine_id(const std::string& text) {
+  return text.size() == 32 &&
+         std::ranges::all_of(text, [](unsigned char c) { return isxdigit(c) != 0; });
 }
 
 std::string mark(const std::string& text) { return hex(sha256("folder " + text)).substr(0, 16); }
@@ -50,13 +60,13 @@ std::vector<std::string> folder_marks(const std::string& path) {
                                      seen.stx_dev_minor, seen.stx_ino)));
   }
   const std::string number = fmt::format("{} {}", seen.stx_ino, seen.stx_uid);
-  if (!machine.empty()) {
-    const bool born = (seen.stx_mask & STATX_BTIME) != 0;
-    marks.push_back(
-        mark(fmt::format("machine {} {} {}.{}", machine, number, born ? seen.stx_btime.tv_sec : 0,
-                         born ? seen.stx_btime.tv_nsec : 0)));
-  }
   const auto type = static_cast<uint32_t>(system.f_type);
+  const bool born = (seen.stx_mask & STATX_BTIME) != 0 && seen.stx_btime.tv_sec > 0;
+  // Two that lie over the same folder, of containers for example, show its number and birth.
+  if (is_machine_id(machine) && born && type != kOverlay) {
+    marks.push_back(mark(fmt::format("machine {} {} {} {}.{}", machine, host_name(), number,
+                                     seen.stx_btime.tv_sec, seen.stx_btime.tv_nsec)));
+  }
   if (seen.stx_ino > kInodesCommon && std::ranges::find(kShared, type) != kShared.end()) {
     marks.push_back(mark(fmt::format("shared {} {}", type, number)));
   }

@@ -68,7 +68,7 @@ class JobFile {
       if (!set.ok()) return wrong(key.source(), set.error().what);
     }
     // What a file names is looked for beside it, so its programs are, too.
-    if (draft.job.spec.cwd().empty() && !draft.fresh_folder) {
+    if (draft.job.spec.cwd().empty() && !draft.options.fresh_folder) {
       draft.job.spec.set_cwd(cwd_from(folder_.empty() ? "." : folder_));
     }
     const Result<void> finished = finish(draft);

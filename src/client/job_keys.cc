@@ -153,8 +153,8 @@ Result<void> set_env(const toml::node& value, JobDraft& draft) {
 
 Result<void> set_cwd(const toml::node& value, JobDraft& draft) {
   const std::string folder = TRY(text_of(value));
-  draft.fresh_folder = folder == kTaskFolder;
-  if (draft.fresh_folder) return {};
+  draft.options.fresh_folder = folder == kTaskFolder;
+  if (draft.options.fresh_folder) return {};
   if (!folder.starts_with('/')) return unexpected();
   draft.job.spec.set_cwd(folder);
   return {};

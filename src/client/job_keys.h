@@ -25,9 +25,8 @@ struct JobDraft {
   std::vector<std::string_view> input_keys;    // Which of array, values, lines, csv, json.
   std::vector<std::string_view> command_keys;  // Which of command, argv.
   IterationOptions iterations;
-  std::string folder;         // Of the job file, with its slash.
-  bool fresh_folder = false;  // Its tasks run in one each.
-  WallTime now;               // From which deadlines count.
+  std::string folder;  // Of the job file, with its slash.
+  WallTime now;        // From which deadlines count.
 };
 
 // `invalid` names the key and what it expects, or the nearest key that there is.

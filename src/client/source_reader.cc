@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "client/input.h"
 #include "client/splitters.h"
+#include "model/submit_folder.h"
 #include "model/task_object.h"
 
 namespace dunlin {
@@ -156,6 +157,10 @@ class SourceReader {
           fmt::format("{}: the object has neither \"argv\" nor \"command\", and the job "
                       "has no command",
                       origin.shown()));
+    }
+    if (const auto& folder = object.value().cwd; folder && options_.fresh_folder) {
+      const auto whole = check_task_folder(*folder);
+      if (!whole.ok()) return invalid(fmt::format("{}: {}", origin.shown(), whole.error().what));
     }
     return add(value, origin);
   }

@@ -31,6 +31,7 @@ struct SourceOptions {
   std::vector<std::string> arg_files{};  // Sources before those of the words.
   std::string array{};                   // "0-999", "1-10:3", "0,5,7-9"
   std::string json_lines{};              // A file with an object on each line.
+  bool fresh_folder = false;             // Then an object cannot name a folder below the job's.
   std::string colsep{};
   uint64_t max_args = 0;  // Values for one task, as {1} {2} ...; 0: each value is a task.
   bool header = false;    // The first value of each source names it, or its columns.

@@ -52,9 +52,9 @@ Result<std::string> folder_of(const std::string& cwd) {
                  "--cwd task is a fresh folder for each task, but there is a folder "
                  "task here: write --cwd ./task for that one"};
   }
-  if (cwd.front() == '{') return cwd;
-  std::string path = std::filesystem::absolute(cwd, failed).lexically_normal().string();
-  if (failed) return Error{Code::invalid, "the current folder is gone: give --cwd a whole path"};
+  std::string path = whole_path(cwd);
+  if (path.empty())
+    return Error{Code::invalid, "the current folder is gone: give --cwd a whole path"};
   return path;
 }
 

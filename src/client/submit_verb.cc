@@ -34,6 +34,7 @@ Result<Gathered> gather_for(const SubmitVerb& verb, const std::string& id) {
   SourceOptions options{.words = verb.words,
                         .array = verb.array,
                         .json_lines = verb.json_lines,
+                        .fresh_folder = verb.cwd == kTaskFolder,
                         .colsep = verb.colsep,
                         .header = verb.header,
                         .csv = verb.csv,

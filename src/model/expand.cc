@@ -7,6 +7,7 @@
 #include "model/colsep.h"
 #include "model/keys.h"
 #include "model/shell_line.h"
+#include "model/submit_folder.h"
 
 namespace dunlin {
 namespace {
@@ -112,10 +113,30 @@ Result<void> Template::Parts::fill_in(const Filling& filling, Expanded& out) con
                                           kFilledMax)};
 }
 
+namespace {
+
+// The task's own folder.
+Result<void> enter(const std::string& folder, Expanded& out) {
+  if (folder == kTaskFolder) {
+    out.cwd.clear();
+  } else if (folder.starts_with('/') || submit_folder(folder)) {
+    out.cwd = folder;
+  } else if (submit_folder(out.cwd)) {
+    out.below = folder;
+  } else if (!out.cwd.empty()) {
+    out.cwd += '/' + folder;
+  } else {
+    return check_task_folder(folder);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> Template::Parts::add_own(const TaskObject& object, const Filling& filling,
                                       Expanded& out) const {
   out.env.insert(out.env.end(), object.env.begin(), object.env.end());
-  if (object.cwd) out.cwd = *object.cwd;
+  if (object.cwd) TRY(enter(*object.cwd, out));
   if (object.stdin_bytes) out.stdin_bytes = *object.stdin_bytes;
   if (!object.argv.empty()) {
     out.argv = object.argv;

@@ -25,7 +25,10 @@ struct Expanded {
   std::vector<std::string> argv;  // Empty if the job is a function or a builtin.
   std::string argument;           // For those.
   std::vector<std::pair<std::string, std::string>> env;  // The job's, then the task's own.
-  std::string cwd;                                       // Empty: a fresh private folder.
+  // As Spec.cwd, but where the task has its own: below the job's folder if that is "/PATH", and
+  // then whole; `below` the submitter's folder if the job runs there.
+  std::string cwd;
+  std::string below;
   std::string stdin_bytes;
 };
 

@@ -180,6 +180,29 @@ TEST(Expand, AnObjectBringsItsOwnCommandOrFieldsForTheJobs) {
   EXPECT_EQ(shown(spec, {R"({"size":3,"file":"a b.c"})"}), "sim 3 'a b' ${HOME}");
 }
 
+TEST(Expand, TheOwnFolderOfATaskIsBelowThatOfTheJob) {
+  model::Spec spec = job_of("true");
+  spec.mutable_inputs()->set_json(true);
+  const auto own = [&spec](const std::string& folder) {
+    return expand(spec, 0, {R"({"cwd":")" + folder + "\"}"});
+  };
+  spec.set_cwd("/job");
+  EXPECT_EQ(own("/t").value().cwd, "/t");
+  EXPECT_EQ(own("sub").value().cwd, "/job/sub");
+  EXPECT_EQ(own("..").value().cwd, "/job/..");
+  EXPECT_EQ(own("task").value().cwd, "");
+  // Whether the submitter's folder is there is for the worker to say.
+  spec.set_cwd("?ab/home");
+  EXPECT_EQ(own("sub").value().cwd, "?ab/home");
+  EXPECT_EQ(own("sub").value().below, "sub");
+  EXPECT_EQ(own("task").value().cwd, "");
+  EXPECT_EQ(own("/t").value().below, "");
+  spec.clear_cwd();
+  EXPECT_EQ(own("/t").value().cwd, "/t");
+  EXPECT_EQ(own("sub").error().code, Code::invalid);
+  EXPECT_NE(own(".").error().what.find("from the root"), std::string::npos);
+}
+
 TEST(Expand, ACommandThatGrowsWithoutBoundIsRefused) {
   std::string line = "x";
   for (int i = 0; i < 1000; ++i) line += " {}";

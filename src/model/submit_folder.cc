@@ -7,6 +7,7 @@
 
 #include "base/folder_marks.h"
 #include "base/names.h"
+#include "base/text.h"
 
 namespace dunlin {
 namespace {
@@ -24,13 +25,21 @@ std::string cwd_of(const SubmitFolder& folder) {
   return fmt::format("{}{}{}", kMark, fmt::join(folder.marks, "."), folder.path);
 }
 
-std::string cwd_from(const std::string& folder) {
+std::string whole_path(const std::string& path) {
+  namespace fs = std::filesystem;
   std::error_code failed;
-  const std::filesystem::path path = std::filesystem::absolute(folder, failed);
-  if (failed) return {};  // It is gone.
-  std::string plain = path.lexically_normal().string();
+  const fs::path whole = fs::absolute(path, failed);
+  if (failed) return {};
+  const bool climbs = std::ranges::find(whole, fs::path("..")) != whole.end();
+  std::string plain =
+      (climbs ? fs::weakly_canonical(whole, failed) : whole.lexically_normal()).string();
   if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
-  return cwd_of({.path = plain, .marks = folder_marks(plain)});
+  return failed ? std::string() : plain;
+}
+
+std::string cwd_from(const std::string& folder) {
+  const std::string path = whole_path(folder);
+  return cwd_of({.path = path, .marks = folder_marks(path)});
 }
 
 std::optional<SubmitFolder> submit_folder(std::string_view cwd) {
@@ -48,6 +57,14 @@ std::optional<SubmitFolder> submit_folder(std::string_view cwd) {
 
 std::string_view path_of(std::string_view cwd) {
   return cwd.starts_with(kMark) ? cwd.substr(std::min(cwd.find('/'), cwd.size())) : cwd;
+}
+
+Result<void> check_task_folder(std::string_view cwd) {
+  if (cwd == kTaskFolder || cwd.starts_with('/') || submit_folder(cwd)) return {};
+  return Error{Code::invalid,
+               fmt::format("the folder {} of the task is relative to a fresh one, where there is "
+                           "none: write it from the root",
+                           quote_path(cwd))};
 }
 
 std::string relative_program(const model::Command& command) {

@@ -25,6 +25,10 @@ struct SubmitFolder {
 // Spec.cwd for it; nothing if it has no marks.
 std::string cwd_of(const SubmitFolder& folder);
 
+// From the root, without . and .. and a slash at the end; a link before a .. is followed. Empty if
+// the current folder is gone.
+std::string whole_path(const std::string& path);
+
 // Spec.cwd of a job that is submitted from this folder: looks at it.
 std::string cwd_from(const std::string& folder);
 
@@ -33,6 +37,9 @@ std::optional<SubmitFolder> submit_folder(std::string_view cwd);
 
 // Spec.cwd without what differs between two submissions from the same path.
 std::string_view path_of(std::string_view cwd);
+
+// `invalid` if a task of its own wish runs there, and the job has a fresh folder for each task.
+Result<void> check_task_folder(std::string_view cwd);
 
 // The program that the job names relative to the folder it runs in, such as ./sim; empty if none.
 std::string relative_program(const model::Command& command);

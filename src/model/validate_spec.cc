@@ -75,7 +75,7 @@ Result<void> check_environment(const model::Spec& spec) {
   }
   if (has_zero(spec.cwd())) return invalid("the folder has a zero byte");
   const std::string_view folder = path_of(spec.cwd());
-  if (!spec.cwd().empty() && !folder.starts_with('/') && !folder.starts_with('{')) {
+  if (!spec.cwd().empty() && !folder.starts_with('/')) {
     return invalid(
         fmt::format("the folder {} is not an absolute path: workers have no other idea "
                     "of where you are",

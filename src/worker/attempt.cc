@@ -136,13 +136,12 @@ std::string program_there(const model::Spec& spec, const std::vector<std::string
   return relative_program(own);
 }
 
-Attempt not_here(const std::string& folder, const std::string& program) {
-  return refused(
-      model::BLAME_TASK, Code::not_found,
-      fmt::format("there is no program {}: this worker does not have the folder {}, from "
-                  "which the job was submitted; share it, or name with --cwd a folder "
-                  "that workers have",
-                  quote(program), quote(folder)));
+Attempt not_here(const std::string& folder, std::string_view kind, const std::string& name) {
+  return refused(model::BLAME_TASK, Code::not_found,
+                 fmt::format("there is no {} {}: this worker does not have the folder {}, from "
+                             "which the job was submitted; share it, or name with --cwd a folder "
+                             "that workers have",
+                             kind, quote(name), quote_path(folder)));
 }
 
 }  // namespace
@@ -188,12 +187,20 @@ Attempt attempt(Assignment& assignment, const SlotOptions& options, const Surrou
   command.argv = std::move(expanded.argv);
   command.cwd = expanded.cwd.empty() ? private_folder : expanded.cwd;
   if (const auto folder = submit_folder(expanded.cwd)) {
-    command.cwd = is_here(*folder) ? folder->path : private_folder;
-    if (command.cwd != folder->path) attempt.elsewhere = folder->path;
-  }
-  if (!attempt.elsewhere.empty()) {
     const std::string program = program_there(spec, command.argv);
-    if (!program.empty()) return not_here(attempt.elsewhere, program);
+    if (is_here(*folder)) {
+      command.cwd = folder->path;
+      if (!expanded.below.empty()) {
+        command.cwd += '/' + expanded.below;
+      } else if (program.empty()) {
+        command.cwd_else = private_folder;
+      }
+    } else {
+      if (!expanded.below.empty()) return not_here(folder->path, "folder", expanded.below);
+      if (!program.empty()) return not_here(folder->path, "program", program);
+      command.cwd = private_folder;
+      attempt.elsewhere = folder->path;
+    }
   }
   const bool blob = !spec.stdin_blob().empty();
   command.stdin_bytes = blob ? assignment.job->stdin_bytes : std::move(expanded.stdin_bytes);
@@ -216,8 +223,7 @@ void call(const TaskFunction& function, std::string_view argument, model::Outcom
   const auto failed = [&outcome](std::string why) {
     outcome.set_state(model::STATE_FAILED);
     outcome.set_blame(model::BLAME_TASK);
-    why.resize(std::min(why.size(), kWhyMax));
-    outcome.set_why(shown(why));
+    outcome.set_why(shorten(std::move(why), kWhyMax));
   };
   try {
     Result<std::string> returned = function(argument);

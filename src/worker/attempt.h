@@ -32,7 +32,9 @@ struct Attempt {
   Command command = {};
   std::string cleanup = {};             // A shell line.
   std::optional<Taker> partition = {};  // If it is one.
-  std::string elsewhere = {};  // The submitter's folder, which is not here: it runs in a fresh one.
+  // The submitter's folder, if it runs in a fresh one instead: this worker does not have it, or ...
+  std::string elsewhere = {};
+  bool is_closed = false;  // ... its tasks may not enter it.
 };
 
 // `private_folder` is where it runs unless it says otherwise, and its TMPDIR. `slot` is {%}.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "base/text.h"
 
 // The C library's other name for clone(), which the sanitizers do not take for a fork.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): its name, not ours.
@@ -35,6 +36,7 @@ struct Plan {
   const char** programs = nullptr;
   Step step = Step::start;
   int error = 0;
+  bool elsewhere = false;
 };
 
 // The sanitizers believe that a child has its own memory, so they are kept out: no instrumentation,
@@ -73,6 +75,16 @@ BORROWS_MEMORY int change_user(const TaskUser& user) {
 BORROWS_MEMORY void die_with_parent(const Plan& plan) {
   syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (syscall(SYS_getppid) != plan.parent) syscall(SYS_exit_group, 127);
+}
+
+// With the rights that the task will have, which may be fewer than the worker's. Returns why not.
+BORROWS_MEMORY int enter(Plan& plan) {
+  const Launch& launch = *plan.launch;
+  if (syscall(SYS_chdir, launch.cwd) == 0) return 0;
+  const int error = errno;
+  if (launch.cwd_else == nullptr || syscall(SYS_chdir, launch.cwd_else) != 0) return error;
+  plan.elsewhere = true;
+  return 0;
 }
 
 // Returns why there is no such program; does not return otherwise.
@@ -125,10 +137,8 @@ BORROWS_MEMORY int child(void* argument) {
   }
   if (!launch.may_gain_rights) syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   plan.step = Step::enter;
-  if (syscall(SYS_chdir, launch.cwd) != 0) {
-    plan.error = errno;
-    syscall(SYS_exit_group, 127);
-  }
+  plan.error = enter(plan);
+  if (plan.error != 0) syscall(SYS_exit_group, 127);
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, zero, nullptr, sizeof(uint64_t));
   plan.step = Step::exec;
   plan.error = become(plan);
@@ -162,7 +172,7 @@ Error explain(const Plan& plan) {
   }
   if (plan.step == Step::enter) {
     return {Code::not_found,
-            fmt::format("cannot enter the folder {}: {}", quote(plan.launch->cwd), why)};
+            fmt::format("cannot enter the folder {}: {}", quote_path(plan.launch->cwd), why)};
   }
   const std::string program = quote(plan.argv[0]);
   if (plan.error == ENOENT) {
@@ -206,6 +216,7 @@ Result<Launched> launch(const Launch& launch, std::span<char> stack) {
     return Error{Code::unavailable,
                  fmt::format("cannot start a process: {}", std::strerror(errno))};
   }
+  made.elsewhere = plan.elsewhere;
   if (plan.error == 0) return made;
   waitpid(made.pid, nullptr, 0);
   close(made.descriptor);

@@ -16,6 +16,7 @@ struct Launch {
   const std::vector<std::string>* argv = nullptr;
   std::vector<char*> env = {};  // Ends with a null.
   const char* cwd = nullptr;
+  const char* cwd_else = nullptr;  // Where it runs if it may not enter `cwd`; null: nowhere.
   int in = -1;
   int out = -1;
   int err = -1;
@@ -29,7 +30,8 @@ struct Launch {
 
 struct Launched {
   pid_t pid = -1;
-  int descriptor = -1;  // Readable when it ended.
+  int descriptor = -1;     // Readable when it ended.
+  bool elsewhere = false;  // It runs in `cwd_else`.
 };
 
 // The child leads its own session, has default signals, no other descriptors, no core dumps, and

@@ -208,6 +208,7 @@ Finished Process::run(const Command& command) {
   child.file_max = stricter(command.file_max, rules.disk_max);
   Launch plan = {.argv = &command.argv,
                  .cwd = command.cwd.c_str(),
+                 .cwd_else = command.cwd_else.empty() ? nullptr : command.cwd_else.c_str(),
                  .in = child.in,
                  .out = command.drop_output ? nothing_ : child.out_pipe.to,
                  .err = command.drop_output ? nothing_ : child.err_pipe.to,
@@ -230,6 +231,7 @@ Finished Process::run(const Command& command) {
     return finished;
   }
   child.process = launched.value();
+  finished.elsewhere = child.process.elsewhere;
   host_.orphans.begin(child.process.pid);
   const Bounds bounds = {.procs = rules.procs_max,
                          .memory = command.memory_max,
@@ -354,6 +356,7 @@ void Process::follow(const Command& command, Child& child) {
     if (polled[wake].revents != 0) eventfd_read(wake_, &ignored);
   }
   child.signal(SIGKILL);
+  if (child.watch) child.watch->stop();  // As long as the number is not free.
   while (waitpid(child.process.pid, &child.status, 0) < 0 && errno == EINTR) continue;
   host_.orphans.end(child.process.pid, command.marks);
 }

@@ -23,7 +23,8 @@ struct Command {
   std::vector<std::string> env = {};    // "NAME=VALUE", each name once.
   std::vector<std::string> marks = {};  // Likewise; they tell its processes from all others.
   std::string cwd = {};
-  std::string folder = {};  // Its own, whose size is limited.
+  std::string cwd_else = {};  // Where it runs if it may not enter `cwd`; empty: nowhere.
+  std::string folder = {};    // Its own, whose size is limited; empty: it is not looked at.
   std::string stdin_bytes = {};
   int channel = -1;         // Its descriptor 3; -1: it has none.
   uint64_t timeout_ms = 0;  // 0: none. SIGTERM, and a second later SIGKILL.
@@ -37,6 +38,7 @@ struct Finished {
   model::Outcome outcome = {};  // state, exit, signal, blame, why, out, err.
   std::string out_spool = {};
   std::string err_spool = {};
+  bool elsewhere = false;  // It ran in `cwd_else`.
 };
 
 // What the processes of all slots share; it outlives them.

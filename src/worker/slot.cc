@@ -119,7 +119,7 @@ void Slot::run_next() {
   }
 }
 
-void Slot::run(const Attempt& attempt, Ending& ending) {
+void Slot::run(Attempt& attempt, Ending& ending) {
   const int64_t began_us = monotonic_us();
   switch (attempt.kind) {
     case Attempt::Kind::refused:
@@ -144,7 +144,7 @@ void Slot::rest_until(int64_t deadline_us) {
   woken_.wait_until(lock, deadline, [this] { return dropped_ || stopping_; });
 }
 
-void Slot::run_process(const Attempt& attempt, int64_t began_us, Ending& ending) {
+void Slot::run_process(Attempt& attempt, int64_t began_us, Ending& ending) {
   if (Result<void> ready = folder_.ready(); !ready.ok()) {
     return refuse(model::BLAME_WORKER, ready.error().what, ending.outcome);
   }
@@ -164,21 +164,23 @@ void Slot::say_where(const Attempt& attempt, model::Outcome& outcome) const {
   if (left.count == 0 && (ok || attempt.elsewhere.empty())) return;
   std::string text;
   if (!attempt.elsewhere.empty()) {
-    text = fmt::format("it ran in a fresh folder, as this worker does not have {}",
-                       quote(attempt.elsewhere));
+    text = fmt::format(
+        "it ran in a fresh folder, as {} {}",
+        attempt.is_closed ? "tasks of this worker may not enter" : "this worker does not have",
+        quote_path(attempt.elsewhere));
   }
   if (left.count > 0) {
     text += fmt::format(
         "{}{} that it left in its fresh folder went with it, {}{}: name with --cwd "
         "a folder that stays",
-        text.empty() ? "" : "; ", count_of(left.count, "file"), quote(left.name),
+        text.empty() ? "" : "; ", count_of(left.count, "file"), quote_path(left.name),
         left.count > 1 ? " among them" : "");
   }
   add_why(text, outcome);
 }
 
 // Only if there are iterations for it.
-void Slot::run_partition(const Attempt& attempt, int64_t began_us, Ending& ending) {
+void Slot::run_partition(Attempt& attempt, int64_t began_us, Ending& ending) {
   const auto unwanted = [this] {
     const std::lock_guard lock(mutex_);
     return dropped_ || stopping_;
@@ -204,24 +206,27 @@ void Slot::run_partition(const Attempt& attempt, int64_t began_us, Ending& endin
   ending.outcome.set_why(closed.error().what);
 }
 
-void Slot::run_command(const Attempt& attempt, const Command& command, int64_t began_us,
-                       Ending& ending) {
+void Slot::run_command(Attempt& attempt, const Command& command, int64_t began_us, Ending& ending) {
   Finished finished = process_->run(command);
   finished.outcome.set_attempt(ending.outcome.attempt());
   finished.outcome.set_ran_us(static_cast<uint64_t>(monotonic_us() - began_us));
   ending.outcome = std::move(finished.outcome);
   ending.out_spool = std::move(finished.out_spool);
   ending.err_spool = std::move(finished.err_spool);
+  if (finished.elsewhere) {
+    attempt.elsewhere = std::exchange(attempt.command.cwd, folder_.path());
+    attempt.is_closed = true;
+  }
   if (!attempt.cleanup.empty()) clean_up(attempt, ending.outcome);
 }
 
-// What went wrong here is only noted: the task itself is over, and its outcome stands.
+// What went wrong here is only noted: the task itself is over, and its outcome stands. What is in
+// the folder is not held against it: it may be here to remove that.
 void Slot::clean_up(const Attempt& attempt, model::Outcome& outcome) {
   Command command = {.argv = {"/bin/sh", "-c", attempt.cleanup},
                      .env = attempt.command.env,
                      .marks = attempt.command.marks,
                      .cwd = attempt.command.cwd,
-                     .folder = attempt.command.folder,
                      .timeout_ms = kCleanupMaxMs,
                      .memory_max = attempt.command.memory_max,
                      .drop_output = true};

@@ -64,12 +64,11 @@ class Slot {
   bool wait_for_work();
   bool trade();
   void run_next();
-  void run(const Attempt& attempt, Ending& ending);
+  void run(Attempt& attempt, Ending& ending);
   void rest_until(int64_t deadline_us);
-  void run_process(const Attempt& attempt, int64_t began_us, Ending& ending);
-  void run_partition(const Attempt& attempt, int64_t began_us, Ending& ending);
-  void run_command(const Attempt& attempt, const Command& command, int64_t began_us,
-                   Ending& ending);
+  void run_process(Attempt& attempt, int64_t began_us, Ending& ending);
+  void run_partition(Attempt& attempt, int64_t began_us, Ending& ending);
+  void run_command(Attempt& attempt, const Command& command, int64_t began_us, Ending& ending);
   void clean_up(const Attempt& attempt, model::Outcome& outcome);
   void say_where(const Attempt& attempt, model::Outcome& outcome) const;
 

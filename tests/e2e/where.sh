@@ -25,6 +25,33 @@ cp sim ..
 expect 0 "$DUNLIN" submit ../jobs.toml --wait
 same "$out" "ran file in $work"
 
+# A task's own folder is below the job's, not below the worker's.
+for own in sub .. "$work/mine/sub"; do
+  jq -cn --arg cwd "$own" '{argv: ["pwd"], cwd: $cwd}' >own.json
+  expect 0 "$DUNLIN" submit --json-lines own.json --wait
+  same "$out" "$(cd "$own" && pwd)"
+  expect 0 "$DUNLIN" run --json-lines own.json
+  same "$out" "$(cd "$own" && pwd)"
+done
+jq -cn '{argv: ["pwd"], cwd: "task"}' >own.json
+expect 0 "$DUNLIN" submit --json-lines own.json --wait
+says "$out" "$work/w1.folder/"
+jq -cn '{argv: ["pwd"], cwd: "sub"}' >own.json
+expect 2 "$DUNLIN" submit --cwd task --json-lines own.json
+says "$err" 'own.json:1' '"sub"' "from the root"
+mkdir '{x}'
+expect 0 "$DUNLIN" submit --cwd '{x}' --wait -- pwd
+same "$out" "$work/mine/{x}"
+
+# What a link leads to is the folder, also with .. behind it.
+mkdir -p ../real/deep
+ln -s ../real/deep link
+printf '#!/bin/sh\necho the real one\n' >../real/sim
+chmod +x ../real/sim
+printf '[[job]]\ncommand = "./sim"\n' >../real/linked.toml
+expect 0 "$DUNLIN" submit link/../linked.toml --wait
+same "$out" "the real one"
+
 # A fresh folder: empty, and what goes with it is said by each who looks.
 expect 0 "$DUNLIN" submit --cwd task --wait -- 'ls -A; echo a >out.txt; echo b >second'
 same "$out" ""
@@ -36,6 +63,9 @@ says "$err" "2 files that it left"
 says "$(of last 0 why)" "2 files that it left"
 expect 0 "$DUNLIN" submit --cwd task --array 0-2 --wait -- 'echo {} >only'
 says "$err" "1 file that it left" "likewise 2 others"
+long=simulation-of-the-large-basin-at-noon-part-1.dat
+expect 0 "$DUNLIN" submit --cwd task --wait -- "echo x >$long"
+says "$err" "$long" "name with --cwd a folder that stays"
 expect 0 "$DUNLIN" submit --cwd task --wait -- 'echo x >$TMPDIR/t; rm $TMPDIR/t; echo clean'
 [[ $err != *left* ]] || fail "a clean task is blamed: $err"
 
@@ -72,6 +102,31 @@ says "$(of "$(<away/second)" 0 why)" "exit code 1; it ran in a fresh folder" "$w
 same "$("$DUNLIN" logs "$(<away/second)" 0)" ""
 same "$(ls elsewhere)" file
 wait %% 2>/dev/null || true
+
+# A folder that the tasks' user may not enter: a fresh one, or a refusal that says so.
+if [ "$(id -u)" = 0 ]; then
+  chmod 711 "$work"
+  install -m 755 "$DUNLIN" program
+  mkdir -m 700 closed
+  printf '#!/bin/sh\n' >closed/sim
+  chmod +x closed/sim
+  mkdir -m 777 open
+  install -m 644 "$DUNLIN_TOKEN_FILE" open/token
+  setpriv --reuid nobody --regid nogroup --clear-groups "$work/program" worker --name w3 --slots 1 --tag three \
+    --token-file open/token --folder "$work/open/w3" >w3.out 2>w3.log &
+  started+=($!)
+  wait_for w3.out "worker w3"
+  start_worker w4 --run-as nobody --slots 1 --tag four
+  cd closed
+  for tag in three four; do
+    expect 0 "$DUNLIN" submit --requires $tag --wait -- 'ls; echo x >file'
+    same "$out" ""
+    says "$err" "it ran in a fresh folder, as tasks of this worker may not enter \"$work/closed\"" "1 file that it left"
+    expect 1 "$DUNLIN" submit --requires $tag --wait -- ./sim
+    says "$err" "cannot enter the folder \"$work/closed\""
+  done
+  cd ..
+fi
 
 # Hostile marks and paths are no way in, and break nothing.
 start_worker w2 --slots 1 --tag two
