@@ -60,6 +60,7 @@ HttpReply s3_refusal(const ClaimFault& fault) {
   switch (fault.fault) {
     case Fault::unsigned_request:
     case Fault::expired:
+    case Fault::unsigned_header:
       return s3_error(403, "AccessDenied", fault.what);
     case Fault::malformed:
       return s3_error(400, "AuthorizationHeaderMalformed", fault.what);
@@ -142,6 +143,7 @@ HttpReply refusal(Kind service, const ClaimFault& fault) {
       return common_error(service, 400, "IncompleteSignatureException", fault.what);
     case Fault::skewed:
     case Fault::expired:
+    case Fault::unsigned_header:
       return common_error(service, 400, "InvalidSignatureException", fault.what);
     case Fault::mismatch:
       break;

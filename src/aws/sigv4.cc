@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "base/names.h"
 
 namespace dunlin::aws {
 namespace {
@@ -159,6 +160,25 @@ std::optional<ClaimFault> check_time(const Claim& claim, WallTime now) {
   return std::nullopt;
 }
 
+// What x-amz-* headers ask for must be what the holder of the secret wanted: an x-amz-copy-source
+// makes a copy of any object out of a presigned PUT.
+std::optional<ClaimFault> check_signed_headers(const Claim& claim, const Headers& headers) {
+  const std::vector<std::string>& names = claim.signed_headers;
+  if (names.size() > kSignedHeadersMax) return malformed("too many signed headers");
+  const auto is_signed = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (!is_signed("host")) return malformed("the header host must be signed");
+  for (const auto& [name, value] : headers) {
+    if (!name.starts_with("x-amz-") || is_signed(name)) continue;
+    return ClaimFault{Fault::unsigned_header,
+                      fmt::format("There were headers present in the request which were not "
+                                  "signed: {}",
+                                  quote(name))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string canonical_request(const Signable& request,
@@ -274,12 +294,7 @@ std::variant<Claim, ClaimFault> read_claim(const Query& query, const Headers& he
                       "the request is not signed: give the client an access key of this hub "
                       "(DIR/aws-credentials, or `dunlin token --aws`)"};
   }
-  if (!fault && claim.signed_headers.size() > kSignedHeadersMax) {
-    fault = malformed("too many signed headers");
-  }
-  if (!fault && std::ranges::find(claim.signed_headers, "host") == claim.signed_headers.end()) {
-    fault = malformed("the header host must be signed");
-  }
+  if (!fault) fault = check_signed_headers(claim, headers);
   if (!fault) fault = check_time(claim, now);
   if (fault) return *fault;
   return claim;

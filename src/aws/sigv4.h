@@ -80,6 +80,7 @@ enum class Fault {
   malformed,
   skewed,   // Signed at another time than now.
   expired,  // A presigned URL, used too late.
+  unsigned_header,
   mismatch,
 };
 struct ClaimFault {
@@ -87,7 +88,9 @@ struct ClaimFault {
   std::string what;
 };
 
-// The claim in the Authorization header, else in the query. `now` is only compared.
+// The claim in the Authorization header, else in the query. `now` is only compared. An x-amz-*
+// header that is not among the signed ones is a fault: who was given a signature for one thing
+// could ask for another with it.
 std::variant<Claim, ClaimFault> read_claim(const Query& query, const Headers& headers,
                                            WallTime now);
 

@@ -112,6 +112,21 @@ TEST(SigV4, APresignedUrlHoldsUntilItExpires) {
             fault(Fault::expired));
 }
 
+TEST(SigV4, AHeaderOfAwsThatWasNotSignedIsAFault) {
+  Signable request = example("PUT", "/k", {}, {{"content-type", "text/plain"}});
+  request.headers.emplace_back("authorization", authorize(request, kExample, "eu-1", "s3"));
+  request.headers.emplace_back("accept", "*/*");
+  EXPECT_EQ(judge(request, kExample.secret, kThen), "true");
+  request.headers.emplace_back("x-amz-acl", "private");
+  EXPECT_EQ(judge(request, kExample.secret, kThen), fault(Fault::unsigned_header));
+  Signable by_url = {"PUT", "/k", {}, {{"host", "h"}}, ""};
+  by_url.query = parse_query(presign(by_url, kExample, "eu-1", kThen, 60)).value();
+  by_url.payload_hash = kUnsignedPayload;
+  EXPECT_EQ(judge(by_url, kExample.secret, kThen), "true");
+  by_url.headers.emplace_back("x-amz-acl", "private");
+  EXPECT_EQ(judge(by_url, kExample.secret, kThen), fault(Fault::unsigned_header));
+}
+
 TEST(SigV4, WhatIsNoClaimIsSaidToBeNone) {
   EXPECT_EQ(judge({"GET", "/", {}, {}, ""}, "", kThen), fault(Fault::unsigned_request));
   for (const std::string text :

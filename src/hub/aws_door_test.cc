@@ -65,6 +65,37 @@ TEST(AwsDoor, ABodyThatWasChangedOnTheWayIsRefused) {
 }
 
 TEST(AwsDoor, AKeyAllowsWhatItsScopesSay) {
+// A PUT by a presigned URL, with headers of whoever was given it.
+std::string put_by_url(const TestDoor& door, const std::string& path, const Headers& headers) {
+  const aws::Signable signable = {"PUT", path, {}, {{"host", "hub.test:9324"}}, ""};
+  std::string text =
+      fmt::format("PUT {}?{} HTTP/1.1\r\nhost: hub.test:9324\r\ncontent-length: 4\r\n", path,
+                  aws::presign(signable, door.key, "eu-1", door.wall(), 60));
+  for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
+  return text + "\r\nmine";
+}
+
+TEST(AwsDoor, WhoWasGivenAUrlCannotAskForMoreByHeaders) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/secret", "payroll"));
+  EXPECT_EQ(status_of(door.ask(put_by_url(door, "/bucket/inbox", {}))), 200);
+  const std::string before = door.picture();
+  for (const auto& [name, value] :
+       Headers{{"x-amz-copy-source", "bucket/secret"}, {"X-Amz-Meta-Evil", "1"}}) {
+    const std::string said = door.ask(put_by_url(door, "/bucket/inbox", {{name, value}}));
+    EXPECT_EQ(status_of(said), 403) << name;
+    EXPECT_TRUE(says(said, "AccessDenied")) << said;
+    EXPECT_TRUE(says(said, "not signed")) << said;
+  }
+  const std::string other =
+      door.ask(put_by_url(door, "/bucket/inbox", {{"x-amz-target", "AmazonSQS.ListQueues"}}));
+  EXPECT_EQ(status_of(other), 400);
+  EXPECT_TRUE(says(other, "InvalidSignatureException")) << other;
+  EXPECT_EQ(door.picture(), before);
+  EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/inbox", ""))), "mine");
+}
+
   TestDoor door;
   const aws::Credentials admin = door.key;
   door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
