@@ -39,15 +39,7 @@ std::optional<Checksum> checksum_in(const json& value) {
   return Checksum{*kind, text_or(stored, "text", ""), flag_member(stored, "composite")};
 }
 
-struct RowState {
-  S3Target target;
-  S3Object object;
-  Ownership ownership = Ownership::own;
-  std::vector<Write> extra;
-  std::function<void()> then;
-};
-
-void try_put_row(Call& call, const RowState& state, int tries) {
+void try_put_row(Call& call, const ObjectWrite& state, int tries) {
   with_object(call, state.target, [&call, state, tries](const S3Object& before) {
     const auto drop = [&call, state] {
       if (state.ownership == Ownership::own) call.forget(blobs_of(state.object));
@@ -73,9 +65,9 @@ void try_put_row(Call& call, const RowState& state, int tries) {
     }
     call.ask(std::move(commit), [=, &call, old = blobs_of(before)](Answer&& answer) {
       const auto* error = std::get_if<Error>(&answer);
-      if (error && error->code == Code::conflict && tries > 0) {
-        return try_put_row(call, state, tries - 1);
-      }
+      const bool conflict = error && error->code == Code::conflict;
+      if (conflict && state.again) return state.again();
+      if (conflict && tries > 0) return try_put_row(call, state, tries - 1);
       if (error && error->code != Code::unavailable) drop();
       if (error) return s3_fail(call, *error);
       call.forget(old);
@@ -223,10 +215,9 @@ void with_object(Call& call, const S3Target& target, std::function<void(const S3
            });
 }
 
-void put_object_row(Call& call, const S3Target& target, const S3Object& object, Ownership ownership,
-                    std::vector<Write> extra, std::function<void()> then) {
+void put_object_row(Call& call, ObjectWrite&& write) {
   call.must_end();
-  try_put_row(call, {target, object, ownership, std::move(extra), std::move(then)}, kTriesMax);
+  try_put_row(call, write, kTriesMax);
 }
 
 std::string iso_time(int64_t ms) {

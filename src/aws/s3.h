@@ -76,12 +76,19 @@ void with_object(Call& call, const S3Target& target, std::function<void(const S3
 // If-Match and If-None-Match of a write hold for what is there.
 bool may_write(const Call& call, const S3Object& before);
 
-// Writes the object's row over the one that is there and erases the blobs of that; `then` replies.
-// With `extra` in the same commit. If-Match and If-None-Match of the request are respected. Blobs
-// of its own are loose until then, and erased if it fails for certain; others name shared ones too.
+// Writes an object's row over the one that is there and erases the blobs of that. If-Match and
+// If-None-Match of the request are respected. Blobs of its own are loose until then, and erased if
+// it fails for certain; others name shared ones too.
 enum class Ownership { own, shared };
-void put_object_row(Call& call, const S3Target& target, const S3Object& object, Ownership ownership,
-                    std::vector<Write> extra, std::function<void()> then);
+struct ObjectWrite {
+  S3Target target;
+  S3Object object;
+  Ownership ownership = Ownership::own;
+  std::vector<Write> extra = {};     // In the same commit.
+  std::function<void()> then;        // Replies.
+  std::function<void()> again = {};  // When another was faster, if `extra` must be made anew.
+};
+void put_object_row(Call& call, ObjectWrite&& write);
 
 std::string iso_time(int64_t ms);  // "2009-10-12T17:50:30.000Z"
 

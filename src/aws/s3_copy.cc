@@ -156,13 +156,14 @@ void copy_object(Call& call, const S3Target& target) {
         object.pieces = {intake.piece()};
         if (!kinds.empty()) object.checksum = *intake.checksum(kinds.front());
         intake.keep();
-        put_object_row(call, target, object, Ownership::own, {}, [&call, object] {
-          Xml xml;
-          xml.open("CopyObjectResult").leaf("LastModified", iso_time(object.changed_ms));
-          xml.leaf("ETag", fmt::format("\"{}\"", object.etag));
-          add_checksum(xml, *object.checksum);
-          call.reply(xml_reply(200, xml.close("CopyObjectResult")));
-        });
+        put_object_row(
+            call, {.target = target, .object = object, .then = [&call, object] {
+                     Xml xml;
+                     xml.open("CopyObjectResult").leaf("LastModified", iso_time(object.changed_ms));
+                     xml.leaf("ETag", fmt::format("\"{}\"", object.etag));
+                     add_checksum(xml, *object.checksum);
+                     call.reply(xml_reply(200, xml.close("CopyObjectResult")));
+                   }});
       });
     });
   });

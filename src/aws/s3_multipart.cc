@@ -1,5 +1,10 @@
 // S3's uploads in parts. An upload is a row and so is each of its parts, whose bytes are in a blob;
 // to complete it is to write a row of the object that names those blobs, so nothing is copied.
+//
+// Every commit to an upload moves its row: that of a part, too, and one that ends the upload
+// empties the row, which is erased in another one. To erase it at once would prove nothing, as a
+// row that is gone may be erased. So of parts that come again, completions and aborts at the same
+// time none takes blobs that another has named or dropped.
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -16,8 +21,11 @@ namespace {
 
 // A commit erases their rows and loosens those of the object before, and takes no more.
 constexpr uint64_t kPartsMax = 4'900;
-constexpr uint64_t kPartNumberMax = 10'000;
 constexpr uint64_t kPartSizeMin = 5 << 20;  // Of all but the last.
+constexpr size_t kDropMax = 4'000;          // Parts, by one commit.
+constexpr size_t kUnusedMax = 100;          // Parts that are dropped by the commit that completes.
+constexpr int kTriesMax = 200;
+constexpr std::string_view kEnded = "{}";  // What is in the row of an upload that is over.
 
 std::string uploads_prefix(const std::string& bucket) { return sortable_bytes(bucket) + kPartEnd; }
 
@@ -31,33 +39,42 @@ std::optional<uint64_t> part_number(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  if (number < 1 || number > kPartNumberMax) return std::nullopt;
+  if (number < 1 || number > kPartsMax) return std::nullopt;
   return number;
 }
 
 struct Upload {
   std::string id;
-  std::string key;  // Of its row.
+  Row row;
   json headers = json::value_t::null;
   SumForm sum;
-  uint64_t version = 0;
 };
+
+// The commit begins with this: nobody else has changed the upload.
+Put with_row(const Upload& upload, std::string_view value) {
+  return {std::string(kUploadsTable), upload.row.key, std::string(value), upload.row.version};
+}
+
+void fail_missing(Call& call) {
+  s3_fail(call, 404, "NoSuchUpload", "there is no such upload: it was completed or aborted");
+}
+
+// Nothing if the row is not there, or that of another object's upload.
+std::optional<Upload> upload_of(const S3Target& target, const std::string& id, const Row& row) {
+  const json value = parse_object(row.value).value_or(json::object());
+  if (row.version == 0 || text_or(value, "key", "") != target.key) return std::nullopt;
+  return Upload{id, row, object_or_empty(value, "headers"), sum_form_in(value)};
+}
 
 void with_upload(Call& call, const S3Target& target, std::function<void(const Upload&)> then) {
   const std::string* id = parameter(call, "uploadId");
-  const auto missing = [&call] {
-    s3_fail(call, 404, "NoSuchUpload", "there is no such upload: it was completed or aborted");
-  };
-  if (!id || id->size() != 32 || !from_hex(*id)) return missing();
-  const std::string key = upload_key(target, *id);
-  call.ask(Get{std::string(kUploadsTable), {key}},
-           [&call, target, key, missing, id = *id, then = std::move(then)](Answer&& answer) {
+  if (!id || id->size() != 32 || !from_hex(*id)) return fail_missing(call);
+  call.ask(Get{std::string(kUploadsTable), {upload_key(target, *id)}},
+           [&call, target, id = *id, then = std::move(then)](Answer&& answer) {
              const auto* rows = s3_expect<Rows>(call, answer);
              if (!rows) return;
-             const Row& row = rows->rows.at(0);
-             const json value = parse_object(row.value).value_or(json::object());
-             if (row.version == 0 || text_or(value, "key", "") != target.key) return missing();
-             then({id, key, object_or_empty(value, "headers"), sum_form_in(value), row.version});
+             const std::optional<Upload> upload = upload_of(target, id, rows->rows.at(0));
+             upload ? then(*upload) : fail_missing(call);
            });
 }
 
@@ -84,8 +101,8 @@ struct PartsState final : CallState {
 };
 
 void read_parts(Call& call, PartsState& state) {
-  const std::string after = state.parts.empty() ? state.upload.key : state.parts.back().row;
-  call.ask(Scan{std::string(kUploadsTable), state.upload.key, after, 1000},
+  const std::string after = state.parts.empty() ? state.upload.row.key : state.parts.back().row;
+  call.ask(Scan{std::string(kUploadsTable), state.upload.row.key, after, 1000},
            [&call, &state](Answer&& answer) {
              const auto* rows = s3_expect<Rows>(call, answer);
              if (!rows) return;
@@ -105,37 +122,73 @@ void with_parts(Call& call, const S3Target& target, std::function<void(PartsStat
   });
 }
 
-std::vector<Write> erasures(const PartsState& state) {
-  std::vector<Write> writes;
-  writes.emplace_back(Erase{std::string(kUploadsTable), state.upload.key, state.upload.version});
-  for (const StoredPart& part : state.parts) {
-    writes.emplace_back(Erase{std::string(kUploadsTable), part.row, kAnyVersion});
+Erase erasure_of(const StoredPart& part) {
+  return {std::string(kUploadsTable), part.row, kAnyVersion};
+}
+
+// The parts go with their blobs, and `value` is left in the upload's row. False if another has
+// changed the upload meanwhile; replies itself if it fails otherwise.
+void drop_parts(Call& call, const Upload& upload, const std::vector<StoredPart>& parts,
+                std::string_view value, std::function<void(bool)> then) {
+  Commit commit{0, {with_row(upload, value)}};
+  std::vector<std::string> blobs;
+  for (const StoredPart& part : parts) {
+    commit.writes.emplace_back(erasure_of(part));
+    commit.writes.emplace_back(loosen(part.piece.blob));
+    blobs.push_back(part.piece.blob);
   }
-  return writes;
+  call.ask(std::move(commit), [&call, blobs, then = std::move(then)](Answer&& answer) {
+    const auto* error = std::get_if<Error>(&answer);
+    if (error && error->code != Code::conflict) return s3_fail(call, *error);
+    if (!error) call.forget(blobs);
+    then(!error);
+  });
+}
+
+// Erases what is left of an upload that is over. If we are stopped before, nobody sees it.
+void erase_ended(Call& call, const Upload& upload, std::function<void()> then) {
+  call.ask(Commit{0, {Erase{std::string(kUploadsTable), upload.row.key, kAnyVersion}}},
+           [then = std::move(then)](Answer&& /*answer*/) { then(); });
 }
 
 // --- Operations ---
 
-// The row of a part over one of the same number, whose blob goes.
-void put_part_row(Call& call, const std::string& key, const std::string& value,
-                  const std::string& blob, const std::function<void()>& then) {
+struct NewPart {
+  S3Target target;
+  Upload upload;
+  std::string row = {};
+  std::string value = {};
+  std::string blob = {};
+  std::function<void()> then = {};
+};
+
+// The row of a part over one of the same number, whose blob goes. Parts that end together repeat
+// this until each was the first once.
+void put_part_row(Call& call, const NewPart& part) {
   call.must_end();
-  call.ask(Get{std::string(kUploadsTable), {key}}, [=, &call](Answer&& answer) {
+  Get get{std::string(kUploadsTable), {part.upload.row.key, part.row}};
+  call.ask(std::move(get), [&call, part](Answer&& answer) {
     const auto* rows = s3_expect<Rows>(call, answer);
     if (!rows) return;
-    const Row before = rows->rows.at(0);
+    const std::optional<Upload> upload = upload_of(part.target, part.upload.id, rows->rows.at(0));
+    if (!upload) {
+      call.forget({part.blob});
+      return fail_missing(call);
+    }
+    const Row& before = rows->rows.at(1);
     const std::string old = part_of(before).piece.blob;
-    Commit commit{0, {Put{std::string(kUploadsTable), key, value, before.version}, fasten(blob)}};
+    Commit commit{
+        0,
+        {with_row(*upload, upload->row.value),
+         Put{std::string(kUploadsTable), part.row, part.value, before.version}, fasten(part.blob)}};
     if (!old.empty()) commit.writes.emplace_back(loosen(old));
-    call.ask(std::move(commit), [=, &call](Answer&& done) {
+    call.ask(std::move(commit), [&call, part, old](Answer&& done) {
       const auto* error = std::get_if<Error>(&done);
-      if (error && error->code == Code::conflict) {
-        return put_part_row(call, key, value, blob, then);
-      }
-      if (error && error->code != Code::unavailable) call.forget({blob});
+      if (error && error->code == Code::conflict) return put_part_row(call, part);
+      if (error && error->code != Code::unavailable) call.forget({part.blob});
       if (error) return s3_fail(call, *error);
       if (!old.empty()) call.forget({old});
-      then();
+      part.then();
     });
   });
 }
@@ -148,42 +201,49 @@ std::string part_value(Call& call, const Intake& intake, const SumForm& sum) {
                {"changed_ms", call.wall().time_since_epoch().count()}});
 }
 
-void take_part(Call& call, const Upload& upload, const std::string& row) {
+void put_part(Call& call, const NewPart& begun, Intake& intake, std::function<void()> then) {
+  intake.keep();
+  NewPart part = begun;
+  part.value = part_value(call, intake, part.upload.sum);
+  part.blob = intake.piece().blob;
+  part.then = std::move(then);
+  put_part_row(call, part);
+}
+
+void take_part(Call& call, const NewPart& begun) {
   std::optional<ChecksumKind> asked;
   if (!read_asked_checksum(call, asked)) return;
-  const SumForm sum = upload.sum;
+  const SumForm sum = begun.upload.sum;
   if (sum.said && asked && *asked != sum.kind) {
     return s3_fail(call, 400, "InvalidRequest",
                    fmt::format("the upload was created for {}, and this part comes with {}",
                                checksum_word(sum.kind), checksum_word(*asked)));
   }
-  take_body(call, {sum.kind}, asked, [&call, row, sum, asked](Intake& intake) {
+  take_body(call, {sum.kind}, asked, [&call, begun, sum, asked](Intake& intake) {
     Headers headers = {{"etag", fmt::format("\"{}\"", hex(intake.md5()))}};
     const Checksum& told = *intake.checksum(sum.said ? sum.kind : asked.value_or(sum.kind));
     headers.emplace_back(checksum_header(told.kind), told.text);
-    intake.keep();
-    put_part_row(call, row, part_value(call, intake, sum), intake.piece().blob, [&call, headers] {
+    put_part(call, begun, intake, [&call, headers] {
       call.reply({.status = 200, .headers = headers, .body = "", .length = {}});
     });
   });
 }
 
-void copy_part(Call& call, const Upload& upload, const std::string& row) {
-  with_copy_source(call, [&call, row, sum = upload.sum](const CopySource& source) {
+void copy_part(Call& call, const NewPart& begun) {
+  with_copy_source(call, [&call, begun](const CopySource& source) {
     if (source.size > kUploadMax) {
       return s3_fail(call, 400, "EntityTooLarge",
                      "a part has at most 5 GiB: copy a range with x-amz-copy-source-range");
     }
-    take_copy(call, source, {sum.kind}, [&call, row, sum](Intake& intake) {
+    const SumForm sum = begun.upload.sum;
+    take_copy(call, source, {sum.kind}, [&call, begun, sum](Intake& intake) {
       Xml xml;
       xml.open("CopyPartResult");
       xml.leaf("LastModified", iso_time(call.wall().time_since_epoch().count()));
       xml.leaf("ETag", fmt::format("\"{}\"", hex(intake.md5())));
       if (sum.said) xml.leaf(checksum_element(sum.kind), intake.checksum(sum.kind)->text);
       xml.close("CopyPartResult");
-      intake.keep();
-      put_part_row(call, row, part_value(call, intake, sum), intake.piece().blob,
-                   [&call, xml] { call.reply(xml_reply(200, xml)); });
+      put_part(call, begun, intake, [&call, xml] { call.reply(xml_reply(200, xml)); });
     });
   });
 }
@@ -232,6 +292,60 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
   return object;
 }
 
+void reply_completed(Call& call, const S3Target& target, const S3Object& object) {
+  Xml xml;
+  xml.open("CompleteMultipartUploadResult");
+  xml.leaf("Location", call.head().path).leaf("Bucket", target.bucket);
+  xml.leaf("Key", target.key).leaf("ETag", fmt::format("\"{}\"", object.etag));
+  if (object.checksum) add_checksum(xml, *object.checksum);
+  call.reply(xml_reply(200, xml.close("CompleteMultipartUploadResult")));
+}
+
+void complete(Call& call, const S3Target& target, const std::string& body, int tries) {
+  const auto again = [&call, target, body, tries] {
+    if (tries > 0) return complete(call, target, body, tries - 1);
+    s3_fail(call, Error{Code::conflict, "the upload changes all the time: try again"});
+  };
+  with_parts(call, target, [&call, body, again](PartsState& state) {
+    std::optional<S3Object> object = assemble(call, state, body);
+    if (!object) return;
+    object->changed_ms = call.wall().time_since_epoch().count();
+    object->headers = state.upload.headers;
+    std::vector<StoredPart> unused;
+    for (const StoredPart& part : state.parts) {
+      const bool used =
+          std::ranges::find(object->pieces, part.piece.blob, &Piece::blob) != object->pieces.end();
+      if (!used) unused.push_back(part);
+    }
+    // One commit has no room for all of them beside the blobs of an object that is replaced.
+    if (unused.size() > kUnusedMax) {
+      if (unused.size() > kDropMax) unused.resize(kDropMax);
+      call.must_end();
+      return drop_parts(call, state.upload, unused, state.upload.row.value,
+                        [again](bool /*dropped*/) { again(); });
+    }
+    std::vector<Write> writes = {with_row(state.upload, kEnded)};
+    std::vector<std::string> blobs;
+    for (const StoredPart& part : state.parts) writes.emplace_back(erasure_of(part));
+    for (const StoredPart& part : unused) {
+      writes.emplace_back(loosen(part.piece.blob));
+      blobs.push_back(part.piece.blob);
+    }
+    put_object_row(call, {.target = state.target,
+                          .object = *object,
+                          .ownership = Ownership::shared,
+                          .extra = std::move(writes),
+                          .then =
+                              [&call, &state, blobs, made = *object] {
+                                call.forget(blobs);
+                                erase_ended(call, state.upload, [&call, &state, made] {
+                                  reply_completed(call, state.target, made);
+                                });
+                              },
+                          .again = again});
+  });
+}
+
 }  // namespace
 
 void create_upload(Call& call, const S3Target& target, std::string_view /*body*/) {
@@ -261,57 +375,34 @@ void create_upload(Call& call, const S3Target& target, std::string_view /*body*/
 void upload_part(Call& call, const S3Target& target, std::string_view /*body*/) {
   const std::string* text = parameter(call, "partNumber");
   const std::optional<uint64_t> number = text ? part_number(*text) : std::nullopt;
-  if (!number) return s3_fail(call, 400, "InvalidArgument", "a part number is 1 to 10000");
-  with_upload(call, target, [&call, number](const Upload& upload) {
-    const std::string row = fmt::format("{}{:05}", upload.key, *number);
+  if (!number) {
+    return s3_fail(call, 400, "InvalidArgument",
+                   fmt::format("here a part number is 1 to {}: use larger parts", kPartsMax));
+  }
+  with_upload(call, target, [&call, target, number](const Upload& upload) {
+    NewPart begun{.target = target, .upload = upload};
+    begun.row = fmt::format("{}{:05}", upload.row.key, *number);
     const bool copies = call.head().header("x-amz-copy-source") != nullptr;
-    copies ? copy_part(call, upload, row) : take_part(call, upload, row);
+    copies ? copy_part(call, begun) : take_part(call, begun);
   });
 }
 
 void complete_upload(Call& call, const S3Target& target, std::string_view body) {
-  with_parts(call, target, [&call, body = std::string(body)](PartsState& state) {
-    std::optional<S3Object> object = assemble(call, state, body);
-    if (!object) return;
-    object->changed_ms = call.wall().time_since_epoch().count();
-    object->headers = state.upload.headers;
-    std::vector<std::string> unused;
-    std::vector<Write> writes = erasures(state);
-    for (const StoredPart& part : state.parts) {
-      const bool used =
-          std::ranges::find(object->pieces, part.piece.blob, &Piece::blob) != object->pieces.end();
-      if (used) continue;
-      unused.push_back(part.piece.blob);
-      writes.emplace_back(loosen(part.piece.blob));
-    }
-    put_object_row(call, state.target, *object, Ownership::shared, std::move(writes),
-                   [&call, &state, unused, etag = object->etag, sum = object->checksum] {
-                     call.forget(unused);
-                     Xml xml;
-                     xml.open("CompleteMultipartUploadResult");
-                     xml.leaf("Location", call.head().path).leaf("Bucket", state.target.bucket);
-                     xml.leaf("Key", state.target.key).leaf("ETag", fmt::format("\"{}\"", etag));
-                     if (sum) add_checksum(xml, *sum);
-                     xml.close("CompleteMultipartUploadResult");
-                     call.reply(xml_reply(200, xml));
-                   });
-  });
+  complete(call, target, std::string(body), kTriesMax);
 }
 
 void abort_upload(Call& call, const S3Target& target, std::string_view /*body*/) {
   with_parts(call, target, [&call](PartsState& state) {
     call.must_end();
-    Commit commit{0, erasures(state)};
-    std::vector<std::string> blobs;
-    for (const StoredPart& part : state.parts) {
-      commit.writes.emplace_back(loosen(part.piece.blob));
-      blobs.push_back(part.piece.blob);
-    }
-    call.ask(std::move(commit), [&call, blobs](Answer&& answer) {
-      if (!s3_expect<Committed>(call, answer)) return;
-      call.forget(blobs);
-      call.reply({.status = 204, .headers = {}, .body = "", .length = {}});
-    });
+    const bool last = state.parts.size() <= kDropMax;
+    if (!last) state.parts.resize(kDropMax);
+    drop_parts(call, state.upload, state.parts, last ? kEnded : state.upload.row.value,
+               [&call, &state, last](bool dropped) {
+                 if (!dropped || !last) return abort_upload(call, S3Target(state.target), "");
+                 erase_ended(call, state.upload, [&call] {
+                   call.reply({.status = 204, .headers = {}, .body = "", .length = {}});
+                 });
+               });
   });
 }
 

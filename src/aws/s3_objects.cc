@@ -104,11 +104,13 @@ void put_object(Call& call, const S3Target& target, std::string_view /*body*/) {
       object.checksum = *intake.checksum(kind);
       object.pieces = {intake.piece()};
       intake.keep();
-      put_object_row(call, target, object, Ownership::own, {}, [&call, object] {
-        Headers headers = {{"etag", fmt::format("\"{}\"", object.etag)}};
-        add_checksum(headers, *object.checksum);
-        call.reply({.status = 200, .headers = std::move(headers), .body = "", .length = {}});
-      });
+      put_object_row(
+          call,
+          {.target = target, .object = object, .then = [&call, object] {
+             Headers headers = {{"etag", fmt::format("\"{}\"", object.etag)}};
+             add_checksum(headers, *object.checksum);
+             call.reply({.status = 200, .headers = std::move(headers), .body = "", .length = {}});
+           }});
     });
   });
 }

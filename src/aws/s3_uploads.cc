@@ -63,6 +63,7 @@ void take(UploadsState& state, const Row& row) {
   const json value = parse_object(row.value).value_or(json::object());
   std::pair<std::string, std::string> name = {text_or(value, "key", ""),
                                               id.substr(0, id.size() - 1)};
+  if (name.first.empty()) return;  // It is over.
   const bool first = state.marker.first.empty();
   if (!name.first.starts_with(state.prefix) || (!first && !is_behind(state, name))) return;
   state.found.emplace(std::move(name), number_or(value, "created_ms", 0));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "aws/s3.h"
 #include "aws/sqs.h"
 #include "aws/xml.h"
 #include "hub/test_door.h"
@@ -64,7 +65,6 @@ TEST(AwsDoor, ABodyThatWasChangedOnTheWayIsRefused) {
   EXPECT_EQ(door.blobs(), 0U);
 }
 
-TEST(AwsDoor, AKeyAllowsWhatItsScopesSay) {
 // A PUT by a presigned URL, with headers of whoever was given it.
 std::string put_by_url(const TestDoor& door, const std::string& path, const Headers& headers) {
   const aws::Signable signable = {"PUT", path, {}, {{"host", "hub.test:9324"}}, ""};
@@ -96,6 +96,7 @@ TEST(AwsDoor, WhoWasGivenAUrlCannotAskForMoreByHeaders) {
   EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/inbox", ""))), "mine");
 }
 
+TEST(AwsDoor, AKeyAllowsWhatItsScopesSay) {
   TestDoor door;
   const aws::Credentials admin = door.key;
   door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
@@ -215,21 +216,53 @@ TEST(AwsDoor, BytesThatAnEarlierHubLeftWithoutAnOwnerAreErased) {
   EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
 }
 
-TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
-  TestDoor door;
-  door.ask(door.request("s3", "PUT", "/bucket", ""));
+// --- Uploads in parts ---
+
+// Begins one of /bucket/key and returns its id.
+std::string begin_upload(TestDoor& door) {
   const std::string created = door.ask(door.request("s3", "POST", "/bucket/key?uploads=", ""));
-  const std::string id = aws::element_text(created, "UploadId").value_or("");
-  const std::string part = "/bucket/key?partNumber=1&uploadId=" + id;
-  door.ask(door.request("s3", "PUT", part, "first"));
-  door.ask(door.request("s3", "PUT", part, "again"));
-  EXPECT_EQ(door.blobs(), 1U);
+  return aws::element_text(created, "UploadId").value_or("");
+}
+std::string part_request(const TestDoor& door, const std::string& id, std::string_view bytes,
+                         int number = 1) {
+  return door.request("s3", "PUT", fmt::format("/bucket/key?partNumber={}&uploadId={}", number, id),
+                      bytes);
+}
+// To make the object of part 1, which has these bytes.
+std::string complete_request(const TestDoor& door, const std::string& id, std::string_view bytes) {
   const std::string list = fmt::format(
       "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>"
       "</CompleteMultipartUpload>",
-      hex(md5("again")));
-  EXPECT_EQ(status_of(door.ask(door.request("s3", "POST", "/bucket/key?uploadId=" + id, list))),
-            200);
+      hex(md5(bytes)));
+  return door.request("s3", "POST", "/bucket/key?uploadId=" + id, list);
+}
+std::string abort_request(const TestDoor& door, const std::string& id) {
+  return door.request("s3", "DELETE", "/bucket/key?uploadId=" + id, "");
+}
+
+// Both requests but for their last bytes, which come so many turns after each other.
+std::pair<std::string, std::string> race(TestDoor& door, std::string_view first,
+                                         std::string_view second, int turns) {
+  const PeerId one = door.connect();
+  const PeerId other = door.connect();
+  door.say(one, first.substr(0, first.size() - 1));
+  door.say(other, second.substr(0, second.size() - 1));
+  door.say_only(one, first.substr(first.size() - 1));
+  door.settle(turns);
+  door.say_only(other, second.substr(second.size() - 1));
+  door.settle();
+  const std::string heard = door.hear(one);
+  return {heard, door.hear(other)};
+}
+
+TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string id = begin_upload(door);
+  door.ask(part_request(door, id, "first"));
+  door.ask(part_request(door, id, "again"));
+  EXPECT_EQ(door.blobs(), 1U);
+  EXPECT_EQ(status_of(door.ask(complete_request(door, id, "again"))), 200);
   EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "again");
   door.ask(door.request("s3", "PUT", "/bucket/copy", "", {{"x-amz-copy-source", "bucket/key"}}));
   EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/copy", ""))), "again");
@@ -239,6 +272,129 @@ TEST(AwsDoor, NoBlobIsLooseOnceItsObjectIsThereOrGone) {
   door.ask(door.request("s3", "DELETE", "/bucket/copy", ""));
   EXPECT_EQ(door.blobs(), 0U);
   EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+}
+
+TEST(AwsDoor, AnUploadThatIsCompletedWhileAPartComesAgainKeepsItsBytes) {
+  for (int turns = 0; turns < 12; ++turns) {
+    for (const bool part_first : {true, false}) {
+      TestDoor door;
+      door.ask(door.request("s3", "PUT", "/bucket", ""));
+      const std::string id = begin_upload(door);
+      door.ask(part_request(door, id, "bytes"));
+      const std::string part = part_request(door, id, "bytes");
+      const std::string whole = complete_request(door, id, "bytes");
+      const auto [one, other] =
+          part_first ? race(door, part, whole, turns) : race(door, whole, part, turns);
+      const int part_status = status_of(part_first ? one : other);
+      EXPECT_TRUE(part_status == 200 || part_status == 404) << part_status;
+      EXPECT_EQ(status_of(part_first ? other : one), 200);
+      EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "bytes")
+          << turns << " turns, part first: " << part_first;
+      EXPECT_EQ(door.blobs(), 1U);
+      EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+      EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+    }
+  }
+}
+
+TEST(AwsDoor, OfTwoThatEndAnUploadOneDoes) {
+  for (int turns = 0; turns < 12; ++turns) {
+    for (const std::string_view pair : {"complete complete", "complete abort", "abort complete"}) {
+      TestDoor door;
+      door.ask(door.request("s3", "PUT", "/bucket", ""));
+      const std::string id = begin_upload(door);
+      door.ask(part_request(door, id, "bytes"));
+      const std::string whole = complete_request(door, id, "bytes");
+      const bool aborts_first = pair.starts_with("abort");
+      // An abort has no body to hold back.
+      const auto [one, other] =
+          race(door, aborts_first ? abort_request(door, id) : whole,
+               pair.ends_with("abort") ? abort_request(door, id) : whole, turns);
+      const bool completed = (status_of(one) == 200) || (status_of(other) == 200);
+      const int ended = (status_of(one) / 100 == 2) + (status_of(other) / 100 == 2);
+      EXPECT_EQ(ended, 1) << pair << ' ' << turns << '\n' << one << other;
+      const std::string got = door.ask(door.request("s3", "GET", "/bucket/key", ""));
+      EXPECT_EQ(status_of(got), completed ? 200 : 404) << pair << ' ' << turns;
+      EXPECT_EQ(body_of(got) == "bytes", completed);
+      EXPECT_EQ(door.blobs(), completed ? 1U : 0U);
+      EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+      EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+    }
+  }
+}
+
+TEST(AwsDoor, APartThatComesAfterItsUploadIsRefusedAndLeavesNothing) {
+  for (const bool aborted : {true, false}) {
+    for (const int number : {1, 2}) {
+      TestDoor door;
+      door.ask(door.request("s3", "PUT", "/bucket", ""));
+      const std::string id = begin_upload(door);
+      door.ask(part_request(door, id, "bytes"));
+      const std::string part = part_request(door, id, "late", number);
+      const PeerId slow = door.connect();
+      door.say(slow, std::string_view(part).substr(0, part.size() - 1));
+      door.ask(aborted ? abort_request(door, id) : complete_request(door, id, "bytes"));
+      door.say(slow, std::string_view(part).substr(part.size() - 1));
+      const std::string heard = door.hear(slow);
+      EXPECT_EQ(status_of(heard), 404);
+      EXPECT_TRUE(says(heard, "NoSuchUpload"));
+      EXPECT_EQ(door.blobs(), aborted ? 0U : 1U);
+      EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+      EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+    }
+  }
+}
+
+TEST(AwsDoor, PartsThatEndInOneTurnAllCount) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string id = begin_upload(door);
+  std::vector<PeerId> peers;
+  peers.reserve(30);
+  for (int i = 0; i < 30; ++i) peers.push_back(door.connect());
+  for (int i = 0; i < 30; ++i) {
+    door.say_only(peers[static_cast<size_t>(i)], part_request(door, id, "bytes", i + 1));
+  }
+  door.settle();
+  for (const PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
+  EXPECT_EQ(door.blobs(), 30U);
+  EXPECT_EQ(door.rows(aws::kUploadsTable), 31U);
+}
+
+TEST(AwsDoor, AnUploadHasNoMorePartsThanItCanEndWith) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string id = begin_upload(door);
+  EXPECT_EQ(status_of(door.ask(part_request(door, id, "bytes", 4900))), 200);
+  const std::string refused = door.ask(part_request(door, id, "bytes", 4901));
+  EXPECT_EQ(status_of(refused), 400);
+  EXPECT_TRUE(says(refused, "1 to 4900")) << refused;
+}
+
+// As many parts as there may be, and as an earlier program took. Their blobs need not be there.
+void add_parts(TestDoor& door, const std::string& id, int first, int last) {
+  for (int i = first; i <= last; ++i) {
+    door.put_row(aws::kUploadsTable, fmt::format("bucket!{}!{:05}", id, i),
+                 fmt::format(R"({{"etag":"x","size":1,"blob":"aws.s3/p{}"}})", i));
+  }
+}
+
+TEST(AwsDoor, AnUploadOfManyPartsCanBeEnded) {
+  for (const int parts : {4'900, 10'000}) {
+    TestDoor door;
+    door.ask(door.request("s3", "PUT", "/bucket", ""));
+    const std::string id = begin_upload(door);
+    add_parts(door, id, 1, parts);
+    EXPECT_EQ(status_of(door.ask(abort_request(door, id))), 204);
+    EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+    const std::string next = begin_upload(door);
+    add_parts(door, next, 2, parts);
+    door.ask(part_request(door, next, "bytes"));
+    EXPECT_EQ(status_of(door.ask(complete_request(door, next, "bytes"))), 200);
+    EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+    EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+    EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "bytes");
+  }
 }
 
 TEST(AwsDoor, AnUploadIsAskedForOnlyWhenItIsWelcome) {

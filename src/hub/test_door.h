@@ -58,8 +58,8 @@ class TestDoor final : public Peers, public Clock {
     static_cast<void>(door_.closed(peer));
     settle();
   }
-  void settle() {
-    for (int turns = 0; turns < 10'000; ++turns) {
+  void settle(int turns_max = 10'000) {
+    for (int turns = 0; turns < turns_max; ++turns) {
       static_cast<void>(door_.turn(now_));
       const std::optional<Instant> wake = sessions_.turn(now_);
       for (auto& [peer, connection] : connections_) deliver(peer);
@@ -150,6 +150,10 @@ class TestDoor final : public Peers, public Clock {
   size_t rows(std::string_view table) {
     const Answer found = core_->handle(Scan{std::string(table), "", "", 1000}, now_);
     return std::get<Rows>(found).rows.size();
+  }
+  void put_row(std::string_view table, std::string_view row_key, std::string_view value) {
+    const Put put = {std::string(table), std::string(row_key), std::string(value), kAnyVersion};
+    core_->handle(Commit{0, {put}}, now_);
   }
   uint64_t blobs() {
     const Answer info = core_->handle(AskInfo{}, now_);
