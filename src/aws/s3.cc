@@ -98,13 +98,17 @@ void s3_fail(Call& call, const Error& error) {
   }
 }
 
+bool names_object(std::string_view etag, const S3Object& object) {
+  return object.version != 0 &&
+         (etag == "*" || etag == object.etag || etag == fmt::format("\"{}\"", object.etag));
+}
+
 bool may_write(const Call& call, const S3Object& before) {
   if (const std::string* none = call.head().header("if-none-match")) {
     if (*none == "*" && before.version != 0) return false;
   }
   const std::string* match = call.head().header("if-match");
-  return !match || (before.version != 0 && (*match == "*" || *match == before.etag ||
-                                            *match == fmt::format("\"{}\"", before.etag)));
+  return !match || names_object(*match, before);
 }
 
 std::string bucket_table(std::string_view bucket) { return store_name("s3", bucket); }

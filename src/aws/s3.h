@@ -73,6 +73,9 @@ void with_bucket(Call& call, const std::string& bucket, std::function<void()> th
 // The row of an object, existing or not.
 void with_object(Call& call, const S3Target& target, std::function<void(const S3Object&)> then);
 
+// Whether the object is there and has this etag, with quotes or without, or `*`.
+bool names_object(std::string_view etag, const S3Object& object);
+
 // If-Match and If-None-Match of a write hold for what is there.
 bool may_write(const Call& call, const S3Object& before);
 

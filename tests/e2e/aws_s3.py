@@ -273,6 +273,41 @@ def lists():
     same(owned["Owner"]["ID"], "dunlin")
 
 
+def deletions():
+    """Of many at once only those that are as the request says; and nothing by halves."""
+    for key in ("one", "two", "three"):
+        S3.put_object(Bucket=BUCKET, Key=key, Body=key.encode())
+    etag = S3.head_object(Bucket=BUCKET, Key="two")["ETag"]
+    delete = lambda *objects, **more: with_headers(
+        "DeleteObjects", {}, S3.delete_objects, Delete=dict(Objects=list(objects), **more))
+    done = delete({"Key": "one", "VersionId": "abc"}, {"Key": "three", "VersionId": "null"})
+    same([(e["Key"], e["VersionId"], e["Code"]) for e in done["Errors"]],
+         [("one", "abc", "NoSuchVersion")])
+    same([d["Key"] for d in done["Deleted"]], ["three"])
+
+    # This boto3 does not know the conditions.
+    def raw(text):
+        body = f"<Delete><Quiet>true</Quiet>{text}</Delete>".encode()
+        request = AWSRequest(method="POST", url=f"{sys.argv[1]}/{BUCKET}?delete=", data=body)
+        S3SigV4Auth(boto3.Session().get_credentials(), "s3", "eu-north-1").add_auth(request)
+        sent = urllib.request.Request(request.url, data=body, headers=dict(request.headers))
+        try:
+            with urllib.request.urlopen(sent) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return f"{error.code} {error.read().decode()}"
+
+    for condition in ("<Size>3</Size>", "<LastModifiedTime>2020-01-01T00:00:00Z</LastModifiedTime>"):
+        said = raw(f"<Object><Key>two</Key></Object><Object><Key>one</Key>{condition}</Object>")
+        same((said[:3], "NotImplemented" in said), ("501", True))
+    said = raw("<Object><Key>one</Key><ETag>other</ETag></Object>"
+               f"<Object><Key>two</Key><ETag>{etag}</ETag></Object>")
+    same(("<Key>one</Key><Code>PreconditionFailed" in said, "two" in said), (True, False))
+    S3.head_object(Bucket=BUCKET, Key="one")
+    refused(404, [], S3.head_object, Bucket=BUCKET, Key="two")
+    S3.delete_object(Bucket=BUCKET, Key="one")
+
+
 def presigned():
     """What SDKs move from headers into a url counts there."""
     def put(status, words, **query):
@@ -338,6 +373,7 @@ def trailers():
 
 
 S3.create_bucket(Bucket=BUCKET)
-for test in (trailers, checksums, parts_with_checksums, copies, settings, refusals, lists, presigned):
+for test in (trailers, checksums, parts_with_checksums, copies, settings, refusals, lists, presigned,
+             deletions):
     test()
     print("passed:", test.__name__, flush=True)
