@@ -81,15 +81,18 @@ std::string behind(const std::string& prefix, const std::string& otherwise) {
   return key.size() <= kKeyMax ? key : otherwise;
 }
 
+// What the key is rolled up to; empty if it is told by itself.
+std::string common_prefix(const Listing& listing, const std::string& key) {
+  if (listing.delimiter.empty()) return "";
+  const size_t at = key.find(listing.delimiter, listing.prefix.size());
+  return at == std::string::npos ? "" : key.substr(0, at + listing.delimiter.size());
+}
+
 // Takes a row; false if the page is full.
 bool take(Listing& listing, const Row& row) {
   const std::optional<std::string> key = from_sortable(row.key);
   if (!key) return true;  // Another program's.
-  std::string common;
-  if (!listing.delimiter.empty()) {
-    const size_t at = key->find(listing.delimiter, listing.prefix.size());
-    if (at != std::string::npos) common = key->substr(0, at + listing.delimiter.size());
-  }
+  const std::string common = common_prefix(listing, *key);
   if (!common.empty() && !listing.entries.empty() && listing.entries.back().name == common) {
     return true;
   }
@@ -146,11 +149,12 @@ void list_objects(Call& call, const S3Target& target, std::string_view /*body*/)
     }
     listing.max = std::min<size_t>(listing.max, 1000);
   }
-  // A marker that is a common prefix stands for all keys in it.
-  const bool rolled =
-      !listing.second && !listing.delimiter.empty() && listing.start.ends_with(listing.delimiter);
   listing.after = sortable_bytes(listing.start);
-  if (rolled) listing.after = behind(listing.start, listing.after);
+  // A marker that is a common prefix stands for all keys in it.
+  const bool given = !listing.second && !listing.start.empty();
+  if (given && common_prefix(listing, listing.start) == listing.start) {
+    listing.after = behind(listing.start, listing.after);
+  }
   if (!listing.token.empty()) {
     const std::optional<std::string> token = from_base64(listing.token);
     if (!token) return s3_fail(call, 400, "InvalidArgument", "the continuation token is not ours");

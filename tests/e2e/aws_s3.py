@@ -308,6 +308,20 @@ def deletions():
     S3.delete_object(Bucket=BUCKET, Key="one")
 
 
+def markers():
+    """Version 1 goes on behind a marker, which may be a folder or the object of its name."""
+    for key in ("m/", "m/x", "m/y", "n"):
+        S3.put_object(Bucket=BUCKET, Key=key, Body=b"")
+    keys = lambda **arguments: [o["Key"] for o in S3.list_objects(
+        Bucket=BUCKET, Delimiter="/", **arguments).get("Contents", [])]
+    same(keys(Prefix="m/", Marker="m/"), ["m/x", "m/y"])
+    same(keys(Prefix="m/", Marker="m/x"), ["m/y"])
+    same(keys(Prefix="m/", Marker=""), ["m/", "m/x", "m/y"])
+    same(keys(Marker="m/")[0], "n")
+    for key in ("m/", "m/x", "m/y", "n"):
+        S3.delete_object(Bucket=BUCKET, Key=key)
+
+
 def presigned():
     """What SDKs move from headers into a url counts there."""
     def put(status, words, **query):
@@ -374,6 +388,6 @@ def trailers():
 
 S3.create_bucket(Bucket=BUCKET)
 for test in (trailers, checksums, parts_with_checksums, copies, settings, refusals, lists, presigned,
-             deletions):
+             deletions, markers):
     test()
     print("passed:", test.__name__, flush=True)
