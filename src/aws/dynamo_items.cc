@@ -45,23 +45,17 @@ struct WriteState final : CallState {
   int tries = kTriesMax;
 };
 
-// Of two items, the attributes that differ, as they are in `of`.
-json changed(const json& of, const json& other) {
-  json made = json::object();
-  for (const auto& [name, value] : of.items()) {
-    if (!other.is_object() || other.value(name, json()) != value) made[name] = value;
-  }
-  return made;
-}
-
 void reply_written(Call& call, const WriteState& state, const Decision& made) {
   json attributes;
   if (state.returns == "ALL_OLD") attributes = made.before;
   if (state.returns == "ALL_NEW") attributes = made.after;
+  // What the expression names, whether it is another value now or not.
+  const std::vector<Path> named =
+      state.write.update ? paths_of(*state.write.update) : std::vector<Path>();
   if (state.returns == "UPDATED_OLD" && !made.before.is_null()) {
-    attributes = changed(made.before, made.after);
+    attributes = project(made.before, named);
   }
-  if (state.returns == "UPDATED_NEW") attributes = changed(made.after, made.before);
+  if (state.returns == "UPDATED_NEW") attributes = project(made.after, named);
   const bool some = attributes.is_object() && !attributes.empty();
   json out = some ? json{{"Attributes", attributes}} : json::object();
   const uint64_t bytes = std::max(item_size(made.before), item_size(made.after));

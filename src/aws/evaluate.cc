@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <fmt/format.h>
+#include <map>
 
 #include "aws/values.h"
 #include "base/digest.h"
@@ -71,6 +72,32 @@ bool holds_for(const Condition& condition, const std::vector<json>& values) {
   }
 }
 
+// What paths keep of a value: all of it, or what is kept of things in it. Steps sort as they stand
+// in a list.
+struct Kept {
+  bool whole = false;
+  std::map<PathStep, Kept> inside;
+};
+
+// Nothing if the value has none of that. Elements of lists move up.
+std::optional<json> pick(const json& value, const Kept& kept) {
+  if (kept.whole) return value;
+  const std::string type = typed(value).type;
+  json made = type == "L" ? json::array() : json::object();
+  for (const auto& [step, part] : kept.inside) {
+    const json* found = step_into(const_cast<json&>(value), step);
+    std::optional<json> picked = found ? pick(*found, part) : std::nullopt;
+    if (!picked) continue;
+    if (const auto* name = std::get_if<std::string>(&step)) {
+      made[*name] = std::move(*picked);
+    } else {
+      made.push_back(std::move(*picked));
+    }
+  }
+  if (made.empty()) return std::nullopt;
+  return json{{type, std::move(made)}};
+}
+
 }  // namespace
 
 std::optional<json> value_of(const Operand& operand, const json& item) {
@@ -123,23 +150,17 @@ bool holds(const Condition& condition, const json& item) {
 }
 
 json project(const json& item, const std::vector<Path>& paths) {
-  json made = json::object();
+  Kept all;
   for (const Path& path : paths) {
-    const json* found = look_up(item, path);
-    if (!found) continue;
-    // Builds the maps and lists on the way; elements of lists move up.
-    json* at = &made[std::get<std::string>(path[0])];
-    for (size_t i = 1; i < path.size(); ++i) {
-      if (const auto* name = std::get_if<std::string>(&path[i])) {
-        if (!at->is_object()) *at = {{"M", json::object()}};
-        at = &(*at)["M"][*name];
-      } else {
-        if (!at->is_object()) *at = {{"L", json::array()}};
-        (*at)["L"].push_back(nullptr);
-        at = &(*at)["L"].back();
-      }
-    }
-    *at = *found;
+    Kept* at = &all;
+    for (const PathStep& step : path) at = &at->inside[step];
+    at->whole = true;
+  }
+  json made = json::object();
+  for (const auto& [step, kept] : all.inside) {
+    const json* found = look_up(item, {step});
+    std::optional<json> part = found ? pick(*found, kept) : std::nullopt;
+    if (part) made[std::get<std::string>(step)] = std::move(*part);
   }
   return made;
 }

@@ -384,4 +384,12 @@ Result<std::vector<Path>> parse_projection(std::string_view text,
   return paths;
 }
 
+std::vector<Path> paths_of(const Update& update) {
+  std::vector<Path> paths = update.removes;
+  for (const Update::Set& set : update.sets) paths.push_back(set.path);
+  for (const auto& [path, value] : update.adds) paths.push_back(path);
+  for (const auto& [path, value] : update.deletes) paths.push_back(path);
+  return paths;
+}
+
 }  // namespace dunlin::aws

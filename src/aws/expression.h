@@ -59,6 +59,7 @@ struct Update {
   std::vector<std::pair<Path, json>> adds;
   std::vector<std::pair<Path, json>> deletes;
 };
+std::vector<Path> paths_of(const Update& update);  // What it changes.
 
 // What #name and :value stand for.
 struct Placeholders {

@@ -122,6 +122,21 @@ TEST(Expression, AProjectionHasOnlyWhatItNames) {
                             "ones": {"L": [{"N": "2"}]}, "odd name": {"S": "o"}})"));
 }
 
+TEST(Expression, AProjectionKeepsThingsTogetherAndInTheirOrder) {
+  const json item = json::parse(R"({"l": {"L": [
+    {"M": {"x": {"N": "1"}, "y": {"N": "2"}, "z": {"N": "3"}}}, {"N": "4"}, {"L": [{"N": "5"}]}]},
+    "s": {"S": "text"}})");
+  const auto projected = [&item](std::string_view text) {
+    return project(item, parse_projection(text, placeholders()).value());
+  };
+  EXPECT_EQ(projected("l[0].x, l[0].y"),
+            json::parse(R"({"l": {"L": [{"M": {"x": {"N": "1"}, "y": {"N": "2"}}}]}})"));
+  EXPECT_EQ(projected("l[2][0], l[1], l[0].z"),
+            json::parse(R"({"l": {"L": [{"M": {"z": {"N": "3"}}}, {"N": "4"},
+                                        {"L": [{"N": "5"}]}]}})"));
+  EXPECT_EQ(projected("l[0].lost, l[7], l.x, s.x, s[0]"), json::object());
+}
+
 TEST(Expression, WordsThatDynamoKeepsNeedAName) {
   for (const std::string_view text :
        {"status = :ten", "a.Name = :ten", "SIZE = :ten", "attribute_exists(ttl)", "n = zone"}) {

@@ -67,6 +67,22 @@ for text in ("s = :p", "size(s) = :p", "n = :p OR (NOT begins_with(p, :p))"):
 same(D.query(**T, FilterExpression="n <> :p", **query)["Count"], 1)
 same(D.scan(**T, FilterExpression="s = :p", ExpressionAttributeValues={":p": S("1")})["Count"], 1)
 
+# What an update names is told, whether it is another value now or not; and nothing beside it.
+def updated(text, returns, **values):
+    reply = D.update_item(**T, Key=UPDATED, UpdateExpression=text, ReturnValues=returns,
+                          ExpressionAttributeValues={":" + k: v for k, v in values.items()})
+    return reply.get("Attributes")
+
+
+UPDATED = {"p": S("u"), "s": S("1")}
+same(updated("SET c = :z, d = :m", "UPDATED_NEW", z={"N": "0"}, m={"M": {"x": S("1"), "y": S("2")}}),
+     {"c": {"N": "0"}, "d": {"M": {"x": S("1"), "y": S("2")}}})
+same(updated("SET c = if_not_exists(c, :z)", "UPDATED_NEW", z={"N": "9"}), {"c": {"N": "0"}})
+same(updated("SET c = if_not_exists(c, :z)", "UPDATED_OLD", z={"N": "9"}), {"c": {"N": "0"}})
+same(updated("SET d.x = :v", "UPDATED_NEW", v=S("3")), {"d": {"M": {"x": S("3")}}})
+same(updated("SET d.x = :v, e = :v", "UPDATED_OLD", v=S("4")), {"d": {"M": {"x": S("3")}}})
+D.delete_item(**T, Key=UPDATED)
+
 # Capacity, by AWS's rules: 4 KiB of reading, half of it if it may be late; 1 KiB of writing.
 D.put_item(**T, Item={"p": S("a"), "s": S("2"), "text": S("x" * 5000)})
 asked = dict(T, ReturnConsumedCapacity="TOTAL")
