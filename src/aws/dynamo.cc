@@ -24,6 +24,45 @@ constexpr std::array<std::string_view, 9> kLegacy = {"Expected",
                                                      "IndexName",
                                                      "ReturnItemCollectionMetrics"};
 
+void with_tables_of_any_status(Call& call, const std::set<std::string>& names,
+                               std::function<void(const Tables&)> then) {
+  for (const std::string& name : names) {
+    if (is_table_name(name)) continue;
+    return dynamo_fail(call, "ValidationException",
+                       "a table name has 3 to 255 of A-Z a-z 0-9 - _ and .");
+  }
+  Get get{std::string(kDynamoTable), {names.begin(), names.end()}};
+  call.ask(std::move(get), [&call, names, then = std::move(then)](Answer&& answer) {
+    const auto* rows = dynamo_expect<Rows>(call, answer);
+    if (!rows) return;
+    Tables tables;
+    for (const Row& row : rows->rows) tables.emplace(row.key, table_of(row.key, row));
+    for (const std::string& name : names) {
+      const auto found = tables.find(name);
+      if (found != tables.end() && found->second.version != 0) continue;
+      return dynamo_fail(call, "ResourceNotFoundException",
+                         fmt::format("there is no table '{}': create it first", name));
+    }
+    then(tables);
+  });
+}
+
+// Replies if the request is of the time before expressions.
+bool takes(Call& call, const json& in) {
+  for (const std::string_view legacy : kLegacy) {
+    if (!member(in, legacy) || legacy == "ReturnItemCollectionMetrics") continue;
+    dynamo_fail(call, "ValidationException",
+                fmt::format("{} is not supported: use expressions on the table itself", legacy));
+    return false;
+  }
+  return true;
+}
+
+std::string name_in(const json& in) {
+  const std::string name = text_or(in, "TableName", "");
+  return name.starts_with("arn:") ? name.substr(name.rfind('/') + 1) : name;
+}
+
 }  // namespace
 
 void dynamo_fail(Call& call, std::string_view type, std::string_view message) {
@@ -60,6 +99,7 @@ DynamoTable table_of(std::string name, const Row& row) {
   table.name = std::move(name);
   table.version = row.version;
   table.description = parse_object(row.value).value_or(json::object());
+  table.status = text_or(table.description, "TableStatus", "ACTIVE");
   const auto type_of = [&](const std::string& attribute) {
     for (const json& definition : list_or_empty(table.description, "AttributeDefinitions")) {
       if (text_or(definition, "AttributeName", "") == attribute) {
@@ -82,37 +122,26 @@ DynamoTable table_of(std::string name, const Row& row) {
 
 void with_tables(Call& call, const std::set<std::string>& names,
                  std::function<void(const Tables&)> then) {
-  for (const std::string& name : names) {
-    if (is_table_name(name)) continue;
-    return dynamo_fail(call, "ValidationException",
-                       "a table name has 3 to 255 of A-Z a-z 0-9 - _ and .");
-  }
-  Get get{std::string(kDynamoTable), {names.begin(), names.end()}};
-  call.ask(std::move(get), [&call, names, then = std::move(then)](Answer&& answer) {
-    const auto* rows = dynamo_expect<Rows>(call, answer);
-    if (!rows) return;
-    Tables tables;
-    for (const Row& row : rows->rows) tables.emplace(row.key, table_of(row.key, row));
-    for (const std::string& name : names) {
-      const auto found = tables.find(name);
-      if (found != tables.end() && found->second.version != 0) continue;
+  with_tables_of_any_status(call, names, [&call, then = std::move(then)](const Tables& tables) {
+    for (const auto& [name, table] : tables) {
+      if (table.status == "ACTIVE") continue;
       return dynamo_fail(call, "ResourceNotFoundException",
-                         fmt::format("there is no table '{}': create it first", name));
+                         fmt::format("the table '{}' is not there: it is {}", name, table.status));
     }
     then(tables);
   });
 }
 
+void with_any_table(Call& call, const json& in, std::function<void(const DynamoTable&)> then) {
+  if (!takes(call, in)) return;
+  with_tables_of_any_status(call, {name_in(in)}, [then = std::move(then)](const Tables& tables) {
+    then(tables.begin()->second);
+  });
+}
+
 void with_table(Call& call, const json& in, std::function<void(const DynamoTable&)> then) {
-  for (const std::string_view legacy : kLegacy) {
-    if (!member(in, legacy) || legacy == "ReturnItemCollectionMetrics") continue;
-    return dynamo_fail(
-        call, "ValidationException",
-        fmt::format("{} is not supported: use expressions on the table itself", legacy));
-  }
-  std::string name = text_or(in, "TableName", "");
-  if (name.starts_with("arn:")) name = name.substr(name.rfind('/') + 1);
-  with_tables(call, {name},
+  if (!takes(call, in)) return;
+  with_tables(call, {name_in(in)},
               [then = std::move(then)](const Tables& tables) { then(tables.begin()->second); });
 }
 

@@ -30,6 +30,7 @@ struct DynamoTable {
   KeyAttribute hash;
   std::optional<KeyAttribute> range;
   json description = json::value_t::null;
+  std::string status = "ACTIVE";
   uint64_t version = 0;  // 0: there is none.
 };
 
@@ -49,12 +50,14 @@ T* dynamo_expect(Call& call, Answer& answer) {
 bool is_table_name(std::string_view name);
 DynamoTable table_of(std::string name, const Row& row);
 
-// Goes on with the tables of these names; replies itself if one does not exist.
+// Goes on with the tables of these names; replies itself if one does not exist, is being made, or
+// is being deleted.
 using Tables = std::map<std::string, DynamoTable>;
 void with_tables(Call& call, const std::set<std::string>& names,
                  std::function<void(const Tables&)> then);
-// The one that TableName names.
+// The one that TableName names, and that whatever its status is.
 void with_table(Call& call, const json& in, std::function<void(const DynamoTable&)> then);
+void with_any_table(Call& call, const json& in, std::function<void(const DynamoTable&)> then);
 
 // One part of a key, as it stands in a row's key, without its end. `invalid` if the value is not of
 // the attribute's type.

@@ -57,6 +57,8 @@ Result<json> describe_new(const Call& call, const json& in) {
   return description;
 }
 
+void remove(Call& call, const json& in);
+
 json shown(const DynamoTable& table, std::string_view status, uint64_t items, uint64_t bytes = 0) {
   json description = table.description;
   description["TableStatus"] = status;
@@ -65,20 +67,78 @@ json shown(const DynamoTable& table, std::string_view status, uint64_t items, ui
   return description;
 }
 
+Put put_table(const DynamoTable& table, std::string_view status) {
+  json description = table.description;
+  description["TableStatus"] = status;
+  return {std::string(kDynamoTable), table.name, dump(description), table.version};
+}
+
+// Gives the table a status, which proves that nobody has changed its row, and erases the first of
+// its items. `then` gets the new version and whether there were any; it is not called if `failed`
+// is.
+struct Page {
+  std::function<void(uint64_t version, bool some)> then;
+  std::function<void(const Error&)> failed;
+};
+void erase_some(Call& call, const DynamoTable& table, std::string_view status, const Page& page) {
+  call.ask(Scan{table.store, "", "", kEraseBatch}, [&call, table, status, page](Answer&& answer) {
+    const auto* rows = dynamo_expect<Rows>(call, answer);
+    if (!rows) return;
+    Commit commit{0, {put_table(table, status)}};
+    for (const Row& row : rows->rows) {
+      commit.writes.emplace_back(Erase{table.store, row.key, kAnyVersion});
+    }
+    call.ask(std::move(commit), [page, some = !rows->rows.empty()](Answer&& done) {
+      if (const auto* error = std::get_if<Error>(&done)) return page.failed(*error);
+      page.then(std::get<Committed>(done).version, some);
+    });
+  });
+}
+
+// What writers of an earlier table of this name left goes before the table is there.
+void make(Call& call, const DynamoTable& table) {
+  const auto failed = [&call, table](const Error& error) {
+    if (error.code != Code::conflict) return dynamo_fail(call, error);
+    dynamo_fail(call, "ResourceInUseException",
+                fmt::format("the table '{}' exists already", table.name));
+  };
+  const auto created = [&call, table] {
+    call.reply(json_reply(200, {{"TableDescription", shown(table, "ACTIVE", 0)}}));
+  };
+  call.ask(Scan{table.store, "", "", 1}, [&call, table, failed, created](Answer&& answer) {
+    const auto* rows = dynamo_expect<Rows>(call, answer);
+    if (!rows) return;
+    if (rows->rows.empty()) {
+      return call.ask(Commit{0, {put_table(table, "ACTIVE")}}, [failed, created](Answer&& done) {
+        if (const auto* error = std::get_if<Error>(&done)) return failed(*error);
+        created();
+      });
+    }
+    call.must_end();
+    const auto again = [&call, table](uint64_t version, bool /*some*/) {
+      DynamoTable next = table;
+      next.version = version;
+      make(call, next);
+    };
+    erase_some(call, table, "CREATING", {again, failed});
+  });
+}
+
 void create(Call& call, const json& in) {
   const Result<json> description = describe_new(call, in);
   if (!description.ok()) return dynamo_fail(call, description.error());
   const std::string name = text_or(in, "TableName", "");
-  const DynamoTable table = table_of(name, Row{name, dump(description.value()), 1});
-  call.ask(Commit{0, {Put{std::string(kDynamoTable), name, dump(description.value()), 0}}},
-           [&call, table](Answer&& answer) {
-             const auto* error = std::get_if<Error>(&answer);
-             if (error && error->code == Code::conflict) {
+  call.ask(Get{std::string(kDynamoTable), {name}},
+           [&call, name, value = dump(description.value())](Answer&& answer) {
+             const auto* rows = dynamo_expect<Rows>(call, answer);
+             if (!rows) return;
+             const DynamoTable before = table_of(name, rows->rows.at(0));
+             if (before.version != 0 && before.status != "CREATING") {
                return dynamo_fail(call, "ResourceInUseException",
-                                  fmt::format("the table '{}' exists already", table.name));
+                                  fmt::format("the table '{}' exists already", name));
              }
-             if (error) return dynamo_fail(call, *error);
-             call.reply(json_reply(200, {{"TableDescription", shown(table, "ACTIVE", 0)}}));
+             // One whose creation was interrupted is taken over.
+             make(call, table_of(name, Row{name, value, before.version}));
            });
 }
 
@@ -92,7 +152,7 @@ uint64_t estimated_bytes(const Rows& first, uint64_t items) {
 }
 
 void describe(Call& call, const json& in) {
-  with_table(call, in, [&call](const DynamoTable& table) {
+  with_any_table(call, in, [&call](const DynamoTable& table) {
     call.ask(AskInfo{}, [&call, table](Answer&& answer) {
       const auto* info = dynamo_expect<Info>(call, answer);
       if (!info) return;
@@ -101,9 +161,8 @@ void describe(Call& call, const json& in) {
       call.ask(Scan{table.store, "", "", kSample}, [&call, table, items](Answer&& sample) {
         const auto* rows = dynamo_expect<Rows>(call, sample);
         if (!rows) return;
-        const std::string status = text_or(table.description, "TableStatus", "ACTIVE");
         const uint64_t bytes = estimated_bytes(*rows, items);
-        call.reply(json_reply(200, {{"Table", shown(table, status, items, bytes)}}));
+        call.reply(json_reply(200, {{"Table", shown(table, table.status, items, bytes)}}));
       });
     });
   });
@@ -143,31 +202,34 @@ void list(Call& call, const json& in) {
            });
 }
 
-// The rows first, then the table's own: if we are stopped in between, a repeat goes on.
-void erase_rows(Call& call, const DynamoTable& table) {
-  call.ask(Scan{table.store, "", "", kEraseBatch}, [&call, table](Answer&& answer) {
-    const auto* rows = dynamo_expect<Rows>(call, answer);
-    if (!rows) return;
-    Commit commit;
-    for (const Row& row : rows->rows) {
-      commit.writes.emplace_back(Erase{table.store, row.key, kAnyVersion});
-    }
-    const bool last = rows->rows.empty();
-    if (last) {
-      commit.writes.emplace_back(Erase{std::string(kDynamoTable), table.name, kAnyVersion});
-    }
-    call.ask(std::move(commit), [&call, table, last](Answer&& done) {
-      if (!dynamo_expect<Committed>(call, done)) return;
-      if (!last) return erase_rows(call, table);
-      call.reply(json_reply(200, {{"TableDescription", shown(table, "DELETING", 0)}}));
-    });
-  });
+// Nobody writes into a table that is being deleted. Its items go first, then its row: if we are
+// stopped in between, a repeat goes on.
+void erase_table(Call& call, const DynamoTable& table, const json& in) {
+  const auto failed = [&call, in](const Error& error) {
+    if (error.code != Code::conflict) return dynamo_fail(call, error);
+    remove(call, in);  // Another deletes it, too.
+  };
+  const auto then = [&call, table, in, failed](uint64_t version, bool some) {
+    DynamoTable next = table;
+    next.version = version;
+    if (some) return erase_table(call, next, in);
+    call.ask(Commit{0, {Erase{std::string(kDynamoTable), table.name, version}}},
+             [&call, table, failed](Answer&& done) {
+               if (const auto* error = std::get_if<Error>(&done)) return failed(*error);
+               call.reply(json_reply(200, {{"TableDescription", shown(table, "DELETING", 0)}}));
+             });
+  };
+  erase_some(call, table, "DELETING", {then, failed});
 }
 
 void remove(Call& call, const json& in) {
-  with_table(call, in, [&call](const DynamoTable& table) {
+  with_any_table(call, in, [&call, in](const DynamoTable& table) {
+    if (table.status == "CREATING") {
+      return dynamo_fail(call, "ResourceInUseException",
+                         fmt::format("the table '{}' is being created", table.name));
+    }
     call.must_end();
-    erase_rows(call, table);
+    erase_table(call, table, in);
   });
 }
 

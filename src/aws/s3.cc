@@ -39,6 +39,18 @@ std::optional<Checksum> checksum_in(const json& value) {
   return Checksum{*kind, text_or(stored, "text", ""), flag_member(stored, "composite")};
 }
 
+// The bucket was removed before the object was in it.
+void take_back(Call& call, const ObjectWrite& state, uint64_t version) {
+  Commit commit{
+      0, {Erase{bucket_table(state.target.bucket), sortable_bytes(state.target.key), version}}};
+  for (const Piece& piece : state.object.pieces) commit.writes.emplace_back(loosen(piece.blob));
+  call.ask(std::move(commit), [&call, state](Answer&& answer) {
+    // Whoever has written over it takes that back.
+    if (std::holds_alternative<Committed>(answer)) call.forget(blobs_of(state.object));
+    fail_no_bucket(call, state.target.bucket);
+  });
+}
+
 void try_put_row(Call& call, const ObjectWrite& state, int tries) {
   with_object(call, state.target, [&call, state, tries](const S3Object& before) {
     const auto drop = [&call, state] {
@@ -71,7 +83,10 @@ void try_put_row(Call& call, const ObjectWrite& state, int tries) {
       if (error && error->code != Code::unavailable) drop();
       if (error) return s3_fail(call, *error);
       call.forget(old);
-      state.then();
+      const uint64_t version = std::get<Committed>(answer).version;
+      keep_bucket(call, state.target.bucket, [&call, state, version](bool there) {
+        there ? state.then() : take_back(call, state, version);
+      });
     });
   });
 }
@@ -196,19 +211,25 @@ const std::string* parameter(const Call& call, std::string_view name) {
   return find(call.head().query, name);
 }
 
-void with_bucket(Call& call, const std::string& bucket, std::function<void()> then) {
-  const auto missing = [&call, bucket] {
-    s3_fail(call, 404, "NoSuchBucket",
-            fmt::format("there is no bucket '{}': create it first", bucket));
-  };
+void fail_no_bucket(Call& call, const std::string& bucket) {
+  s3_fail(call, 404, "NoSuchBucket",
+          fmt::format("there is no bucket '{}': create it first", bucket));
+}
+
+void with_bucket_row(Call& call, const std::string& bucket, std::function<void(const Row&)> then) {
   const std::string key = sortable_bytes(bucket);
-  if (key.size() > kKeyMax) return missing();
+  if (key.size() > kKeyMax) return fail_no_bucket(call, bucket);
   call.ask(Get{std::string(kS3Table), {key}},
-           [&call, missing, then = std::move(then)](Answer&& answer) {
+           [&call, bucket, then = std::move(then)](Answer&& answer) {
              const auto* rows = s3_expect<Rows>(call, answer);
              if (!rows) return;
-             rows->rows.at(0).version == 0 ? missing() : then();
+             const Row& row = rows->rows.at(0);
+             is_bucket(row) ? then(row) : fail_no_bucket(call, bucket);
            });
+}
+
+void with_bucket(Call& call, const std::string& bucket, std::function<void()> then) {
+  with_bucket_row(call, bucket, [then = std::move(then)](const Row& /*row*/) { then(); });
 }
 
 void with_object(Call& call, const S3Target& target, std::function<void(const S3Object&)> then) {

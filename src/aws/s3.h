@@ -18,6 +18,7 @@ namespace dunlin::aws {
 
 inline constexpr std::string_view kS3Table = "aws.s3";
 inline constexpr std::string_view kUploadsTable = "aws.s3.uploads";
+inline constexpr std::string_view kEndedUpload = "{}";  // The row of one that is over.
 
 struct S3Target {
   std::string bucket;  // Empty: the service itself.
@@ -67,8 +68,20 @@ const std::string* parameter(const Call& call, std::string_view name);
 // The header, or the parameter of that name in any case that a presigned URL has instead.
 const std::string* header_or_parameter(const Call& call, std::string_view name);
 
+// Whether a row of kS3Table is that of a bucket, and not of one that is still being made.
+bool is_bucket(const Row& row);
+
 // Goes on if the bucket exists; replies itself if not.
 void with_bucket(Call& call, const std::string& bucket, std::function<void()> then);
+void fail_no_bucket(Call& call, const std::string& bucket);
+void with_bucket_row(Call& call, const std::string& bucket, std::function<void(const Row&)> then);
+
+// After something was written into the bucket: whether the bucket is there, and stays while that
+// is. If not, what was written must go.
+void keep_bucket(Call& call, const std::string& bucket, std::function<void(bool)> then);
+
+// Erases all uploads of a bucket that were not completed, with their parts.
+void drop_uploads(Call& call, const std::string& bucket, std::function<void()> then);
 
 // The row of an object, existing or not.
 void with_object(Call& call, const S3Target& target, std::function<void(const S3Object&)> then);

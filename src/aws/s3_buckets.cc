@@ -12,6 +12,11 @@ namespace dunlin::aws {
 namespace {
 
 constexpr size_t kListMax = 10'000;
+constexpr uint64_t kClearPage = 1'000;
+constexpr int kTriesMax = 20;
+// What a bucket's row may say of its state.
+constexpr std::string_view kMaking = "making";
+constexpr std::string_view kClosed = "closed";  // About to be removed, if nobody opens it.
 
 bool is_bucket_name(std::string_view name) {
   return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, [](char c) {
@@ -62,42 +67,152 @@ void list_some(Call& call, BucketsState& state) {
            });
 }
 
-}  // namespace
+// --- Making and removing ---
 
-void create_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
-  const std::string& bucket = target.bucket;
-  if (!is_bucket_name(bucket)) {
-    return s3_fail(call, 400, "InvalidBucketName", "a bucket name has 3 to 63 of a-z 0-9 - and .");
-  }
-  const json value = {{"created_ms", call.wall().time_since_epoch().count()}};
-  call.ask(Commit{0, {Put{std::string(kS3Table), bucket, dump(value), 0}}},
-           [&call, bucket](Answer&& answer) {
-             const auto* error = std::get_if<Error>(&answer);
-             if (error && error->code == Code::conflict) {
-               return s3_fail(call, 409, "BucketAlreadyOwnedByYou",
-                              fmt::format("the bucket '{}' exists already", bucket));
+Put put_bucket(const std::string& bucket, const json& value, uint64_t version) {
+  return {std::string(kS3Table), bucket, dump(value), version};
+}
+
+void create(Call& call, const std::string& bucket, int tries);
+
+// What writers of an earlier bucket left is erased while the row says that the bucket is not there
+// yet. Each page proves the row, so two who make it do not erase what is in it already.
+void clear(Call& call, const std::string& bucket, const json& value, uint64_t version, int tries) {
+  call.ask(Scan{bucket_table(bucket), "", "", kClearPage},
+           [&call, bucket, value, version, tries](Answer&& answer) {
+             const auto* rows = s3_expect<Rows>(call, answer);
+             if (!rows) return;
+             json making = value;
+             making["state"] = kMaking;
+             const bool last = rows->rows.empty();
+             Commit commit{0, {put_bucket(bucket, last ? value : making, version)}};
+             std::vector<std::string> blobs;
+             for (const Row& row : rows->rows) {
+               const std::vector<std::string> its = blobs_of(object_of(row));
+               if (commit.writes.size() + its.size() + 1 > kBatchMax) break;
+               commit.writes.emplace_back(Erase{bucket_table(bucket), row.key, row.version});
+               for (const std::string& blob : its) commit.writes.emplace_back(loosen(blob));
+               blobs.insert(blobs.end(), its.begin(), its.end());
              }
-             if (error) return s3_fail(call, *error);
-             reply_empty(call, 200, {{"location", "/" + bucket}});
+             call.ask(std::move(commit),
+                      [&call, bucket, value, blobs, last, tries](Answer&& answer_to_commit) {
+                        const auto* error = std::get_if<Error>(&answer_to_commit);
+                        if (error && error->code == Code::conflict && tries > 0) {
+                          return create(call, bucket, tries - 1);
+                        }
+                        const auto* done = s3_expect<Committed>(call, answer_to_commit);
+                        if (!done) return;
+                        call.forget(blobs);
+                        if (!last) return clear(call, bucket, value, done->version, tries);
+                        reply_empty(call, 200, {{"location", "/" + bucket}});
+                      });
            });
 }
 
-void remove_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
-  const std::string& bucket = target.bucket;
-  with_bucket(call, bucket, [&call, bucket] {
-    call.ask(Scan{bucket_table(bucket), "", "", 1}, [&call, bucket](Answer&& answer) {
-      const auto* rows = s3_expect<Rows>(call, answer);
-      if (!rows) return;
-      if (!rows->rows.empty()) {
-        return s3_fail(call, 409, "BucketNotEmpty",
-                       fmt::format("the bucket '{}' has objects: they must go first", bucket));
-      }
-      call.ask(Commit{0, {Erase{std::string(kS3Table), bucket, kAnyVersion}}},
-               [&call](Answer&& done) {
-                 if (s3_expect<Committed>(call, done)) reply_empty(call, 204);
-               });
+void create(Call& call, const std::string& bucket, int tries) {
+  call.ask(Get{std::string(kS3Table), {bucket}}, [&call, bucket, tries](Answer&& answer) {
+    const auto* rows = s3_expect<Rows>(call, answer);
+    if (!rows) return;
+    const Row& row = rows->rows.at(0);
+    if (is_bucket(row)) {
+      return s3_fail(call, 409, "BucketAlreadyOwnedByYou",
+                     fmt::format("the bucket '{}' exists already", bucket));
+    }
+    call.must_end();
+    const json value = {{"created_ms", call.wall().time_since_epoch().count()}};
+    clear(call, bucket, value, row.version, tries);
+  });
+}
+
+// Who writes an object looks at the bucket after that. If it is closed, they open it again and
+// whoever removes it begins anew; if it is gone, they take the object back. So a bucket that is
+// removed has no objects.
+void remove(Call& call, const std::string& bucket, int tries);
+
+void remove_again(Call& call, const std::string& bucket, int tries, const Error& error) {
+  if (error.code != Code::conflict || tries == 0) return s3_fail(call, error);
+  remove(call, bucket, tries - 1);
+}
+
+// Replies if the bucket has objects.
+void if_empty(Call& call, const std::string& bucket, std::function<void()> then) {
+  call.ask(Scan{bucket_table(bucket), "", "", 1},
+           [&call, bucket, then = std::move(then)](Answer&& answer) {
+             const auto* rows = s3_expect<Rows>(call, answer);
+             if (!rows) return;
+             if (rows->rows.empty()) return then();
+             s3_fail(call, 409, "BucketNotEmpty",
+                     fmt::format("the bucket '{}' has objects: they must go first", bucket));
+           });
+}
+
+void erase_closed(Call& call, const std::string& bucket, int tries, uint64_t version) {
+  call.ask(Commit{0, {Erase{std::string(kS3Table), bucket, version}}},
+           [&call, bucket, tries](Answer&& answer) {
+             const auto* error = std::get_if<Error>(&answer);
+             error ? remove_again(call, bucket, tries, *error) : reply_empty(call, 204);
+           });
+}
+
+void close(Call& call, const std::string& bucket, int tries, const Row& row) {
+  json value = parse_object(row.value).value_or(json::object());
+  value["state"] = kClosed;
+  call.ask(
+      Commit{0, {put_bucket(bucket, value, row.version)}}, [&call, bucket, tries](Answer&& answer) {
+        const auto* error = std::get_if<Error>(&answer);
+        if (error) return remove_again(call, bucket, tries, *error);
+        const auto erase = [&call, bucket, tries, version = std::get<Committed>(answer).version] {
+          erase_closed(call, bucket, tries, version);
+        };
+        if_empty(call, bucket, [&call, bucket, erase] { drop_uploads(call, bucket, erase); });
+      });
+}
+
+void remove(Call& call, const std::string& bucket, int tries) {
+  with_bucket_row(call, bucket, [&call, bucket, tries](const Row& row) {
+    if_empty(call, bucket, [&call, bucket, tries, row] {
+      call.must_end();
+      close(call, bucket, tries, row);
     });
   });
+}
+
+}  // namespace
+
+bool is_bucket(const Row& row) {
+  return row.version != 0 &&
+         text_or(parse_object(row.value).value_or(json::object()), "state", "") != kMaking;
+}
+
+void keep_bucket(Call& call, const std::string& bucket, std::function<void(bool)> then) {
+  call.ask(Get{std::string(kS3Table), {bucket}},
+           [&call, bucket, then = std::move(then)](Answer&& answer) {
+             const auto* rows = s3_expect<Rows>(call, answer);
+             if (!rows) return;
+             const Row& row = rows->rows.at(0);
+             json value = parse_object(row.value).value_or(json::object());
+             const bool closed = text_or(value, "state", "") == kClosed;
+             if (!is_bucket(row) || !closed) return then(is_bucket(row));
+             value.erase("state");
+             call.ask(Commit{0, {put_bucket(bucket, value, row.version)}},
+                      [&call, bucket, then](Answer&& done) {
+                        const auto* error = std::get_if<Error>(&done);
+                        if (!error) return then(true);
+                        if (error->code != Code::conflict) return s3_fail(call, *error);
+                        keep_bucket(call, bucket, then);
+                      });
+           });
+}
+
+void create_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
+  if (!is_bucket_name(target.bucket)) {
+    return s3_fail(call, 400, "InvalidBucketName", "a bucket name has 3 to 63 of a-z 0-9 - and .");
+  }
+  create(call, target.bucket, kTriesMax);
+}
+
+void remove_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
+  remove(call, target.bucket, kTriesMax);
 }
 
 void head_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {

@@ -25,7 +25,6 @@ constexpr uint64_t kPartSizeMin = 5 << 20;  // Of all but the last.
 constexpr size_t kDropMax = 4'000;          // Parts, by one commit.
 constexpr size_t kUnusedMax = 100;          // Parts that are dropped by the commit that completes.
 constexpr int kTriesMax = 200;
-constexpr std::string_view kEnded = "{}";  // What is in the row of an upload that is over.
 
 std::string uploads_prefix(const std::string& bucket) { return sortable_bytes(bucket) + kPartEnd; }
 
@@ -69,13 +68,15 @@ std::optional<Upload> upload_of(const S3Target& target, const std::string& id, c
 void with_upload(Call& call, const S3Target& target, std::function<void(const Upload&)> then) {
   const std::string* id = parameter(call, "uploadId");
   if (!id || id->size() != 32 || !from_hex(*id)) return fail_missing(call);
-  call.ask(Get{std::string(kUploadsTable), {upload_key(target, *id)}},
-           [&call, target, id = *id, then = std::move(then)](Answer&& answer) {
-             const auto* rows = s3_expect<Rows>(call, answer);
-             if (!rows) return;
-             const std::optional<Upload> upload = upload_of(target, id, rows->rows.at(0));
-             upload ? then(*upload) : fail_missing(call);
-           });
+  with_bucket(call, target.bucket, [&call, target, id = *id, then = std::move(then)] {
+    call.ask(Get{std::string(kUploadsTable), {upload_key(target, id)}},
+             [&call, target, id, then](Answer&& answer) {
+               const auto* rows = s3_expect<Rows>(call, answer);
+               if (!rows) return;
+               const std::optional<Upload> upload = upload_of(target, id, rows->rows.at(0));
+               upload ? then(*upload) : fail_missing(call);
+             });
+  });
 }
 
 // --- The parts of an upload ---
@@ -292,6 +293,21 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
   return object;
 }
 
+void reply_created(Call& call, const S3Target& target, const std::string& id, const SumForm& sum) {
+  Xml xml;
+  xml.open("InitiateMultipartUploadResult").leaf("Bucket", target.bucket);
+  xml.leaf("Key", target.key).leaf("UploadId", id).close("InitiateMultipartUploadResult");
+  HttpReply reply = xml_reply(200, xml);
+  add_sum_form(reply.headers, sum);
+  call.reply(std::move(reply));
+}
+
+// The bucket was removed before the upload was there.
+void take_back(Call& call, const S3Target& target, const std::string& id) {
+  call.ask(Commit{0, {Erase{std::string(kUploadsTable), upload_key(target, id), kAnyVersion}}},
+           [&call, target](Answer&& /*answer*/) { fail_no_bucket(call, target.bucket); });
+}
+
 void reply_completed(Call& call, const S3Target& target, const S3Object& object) {
   Xml xml;
   xml.open("CompleteMultipartUploadResult");
@@ -324,7 +340,7 @@ void complete(Call& call, const S3Target& target, const std::string& body, int t
       return drop_parts(call, state.upload, unused, state.upload.row.value,
                         [again](bool /*dropped*/) { again(); });
     }
-    std::vector<Write> writes = {with_row(state.upload, kEnded)};
+    std::vector<Write> writes = {with_row(state.upload, kEndedUpload)};
     std::vector<std::string> blobs;
     for (const StoredPart& part : state.parts) writes.emplace_back(erasure_of(part));
     for (const StoredPart& part : unused) {
@@ -361,13 +377,9 @@ void create_upload(Call& call, const S3Target& target, std::string_view /*body*/
     call.ask(Commit{0, {Put{std::string(kUploadsTable), upload_key(target, id), dump(value), 0}}},
              [&call, target, id, sum](Answer&& answer) {
                if (!s3_expect<Committed>(call, answer)) return;
-               Xml xml;
-               xml.open("InitiateMultipartUploadResult").leaf("Bucket", target.bucket);
-               xml.leaf("Key", target.key).leaf("UploadId", id);
-               xml.close("InitiateMultipartUploadResult");
-               HttpReply reply = xml_reply(200, xml);
-               add_sum_form(reply.headers, sum);
-               call.reply(std::move(reply));
+               keep_bucket(call, target.bucket, [&call, target, id, sum](bool there) {
+                 there ? reply_created(call, target, id, sum) : take_back(call, target, id);
+               });
              });
   });
 }
@@ -396,7 +408,7 @@ void abort_upload(Call& call, const S3Target& target, std::string_view /*body*/)
     call.must_end();
     const bool last = state.parts.size() <= kDropMax;
     if (!last) state.parts.resize(kDropMax);
-    drop_parts(call, state.upload, state.parts, last ? kEnded : state.upload.row.value,
+    drop_parts(call, state.upload, state.parts, last ? kEndedUpload : state.upload.row.value,
                [&call, &state, last](bool dropped) {
                  if (!dropped || !last) return abort_upload(call, S3Target(state.target), "");
                  erase_ended(call, state.upload, [&call] {

@@ -88,6 +88,37 @@ void look_on(Call& call, UploadsState& state) {
 
 }  // namespace
 
+void drop_uploads(Call& call, const std::string& bucket, std::function<void()> then) {
+  Scan scan{std::string(kUploadsTable), sortable_bytes(bucket) + kPartEnd, "", kScanRows};
+  call.ask(std::move(scan), [&call, bucket, then = std::move(then)](Answer&& answer) {
+    const auto* rows = s3_expect<Rows>(call, answer);
+    if (!rows) return;
+    if (rows->rows.empty()) return then();
+    Commit commit;
+    std::vector<std::string> blobs;
+    for (const Row& row : rows->rows) {
+      const json value = parse_object(row.value).value_or(json::object());
+      // Whoever completes it at the same time has its parts, or we have.
+      if (!text_or(value, "key", "").empty()) {
+        commit.writes.emplace_back(
+            Put{std::string(kUploadsTable), row.key, std::string(kEndedUpload), row.version});
+        continue;
+      }
+      commit.writes.emplace_back(Erase{std::string(kUploadsTable), row.key, row.version});
+      std::string blob = text_or(value, "blob", "");
+      if (blob.empty()) continue;
+      commit.writes.emplace_back(loosen(blob));
+      blobs.push_back(std::move(blob));
+    }
+    call.ask(std::move(commit), [&call, bucket, blobs, then](Answer&& done) {
+      const auto* error = std::get_if<Error>(&done);
+      if (error && error->code != Code::conflict) return s3_fail(call, *error);
+      if (!error) call.forget(blobs);
+      drop_uploads(call, bucket, then);
+    });
+  });
+}
+
 void list_uploads(Call& call, const S3Target& target, std::string_view /*body*/) {
   const auto text = [&call](std::string_view name) {
     const std::string* value = parameter(call, name);

@@ -361,6 +361,100 @@ TEST(AwsDoor, PartsThatEndInOneTurnAllCount) {
   EXPECT_EQ(door.rows(aws::kUploadsTable), 31U);
 }
 
+// --- Buckets and tables that go while something is written into them ---
+
+TEST(AwsDoor, AnUploadEndsWithItsBucket) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  const std::string id = begin_upload(door);
+  door.ask(part_request(door, id, "bytes"));
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "DELETE", "/bucket", ""))), 204);
+  EXPECT_EQ(door.blobs(), 0U);
+  EXPECT_EQ(door.rows(aws::kUploadsTable), 0U);
+  EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+  for (const std::string& late :
+       {part_request(door, id, "bytes"), complete_request(door, id, "bytes")}) {
+    EXPECT_TRUE(says(door.ask(late), "NoSuchBucket"));
+  }
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  EXPECT_TRUE(says(door.ask(part_request(door, id, "bytes")), "NoSuchUpload"));
+  EXPECT_EQ(door.blobs(), 0U);
+}
+
+TEST(AwsDoor, ABucketThatGoesWhileAnObjectComesHasTheObjectOrIsGone) {
+  for (int turns = 0; turns < 16; ++turns) {
+    for (const bool object_first : {true, false}) {
+      TestDoor door;
+      door.ask(door.request("s3", "PUT", "/bucket", ""));
+      const std::string put = door.request("s3", "PUT", "/bucket/key", "bytes");
+      const std::string remove = door.request("s3", "DELETE", "/bucket", "");
+      const auto [one, other] =
+          object_first ? race(door, put, remove, turns) : race(door, remove, put, turns);
+      const int written = status_of(object_first ? one : other);
+      const int removed = status_of(object_first ? other : one);
+      const bool there = written == 200;
+      EXPECT_EQ(written, there ? 200 : 404) << turns;
+      EXPECT_EQ(removed, there ? 409 : 204) << turns;
+      EXPECT_EQ(status_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), written);
+      EXPECT_EQ(door.blobs(), there ? 1U : 0U);
+      EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
+      // Nor is it in the next bucket of that name.
+      door.ask(door.request("s3", "PUT", "/bucket", ""));
+      EXPECT_EQ(says(door.ask(door.request("s3", "GET", "/bucket", "")), "<Key>key"), there);
+    }
+  }
+}
+
+TEST(AwsDoor, ANewBucketHasNothingOfAnEarlierOne) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "bytes"));
+  // As a hub leaves it that dies between an object and the look at its bucket; or that dies while
+  // it makes the bucket anew.
+  for (const std::string_view row : {"", R"({"state":"making"})"}) {
+    door.erase_row(aws::kS3Table, "bucket");
+    if (!row.empty()) door.put_row(aws::kS3Table, "bucket", row);
+    EXPECT_EQ(status_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), 404);
+    EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket", ""))), 200);
+    EXPECT_EQ(door.blobs(), 0U);
+    EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket", ""))), 409);
+    EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", "bytes"))), 200);
+  }
+}
+
+TEST(AwsDoor, ANewTableHasNothingOfAnEarlierOne) {
+  TestDoor door;
+  const std::string create =
+      R"({"TableName":"ttt","KeySchema":[{"AttributeName":"h","KeyType":"HASH"}],)"
+      R"("AttributeDefinitions":[{"AttributeName":"h","AttributeType":"S"}]})";
+  const std::string name = R"({"TableName":"ttt"})";
+  const auto put = [&door](int i) {
+    return door.json_request(
+        "DynamoDB_20120810.PutItem",
+        fmt::format(R"({{"TableName":"ttt","Item":{{"h":{{"S":"{}"}}}}}})", i));
+  };
+  for (int turns = 0; turns < 10; ++turns) {
+    EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", create)), 200) << turns;
+    EXPECT_TRUE(says(door.ask_json("DynamoDB_20120810.Scan", name), R"("Count":0)")) << turns;
+    EXPECT_EQ(status_of(door.ask(put(100))), 200);
+    std::vector<PeerId> peers;
+    for (int i = 0; i < 10; ++i) {
+      peers.push_back(door.connect());
+      door.say_only(peers.back(), put(i));
+    }
+    door.settle(turns);
+    EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.DeleteTable", name)), 200);
+    for (const PeerId peer : peers) door.hear(peer);
+    EXPECT_TRUE(says(door.ask(put(0)), "ResourceNotFoundException"));
+  }
+  // What another hub left, in the middle of it.
+  door.put_row("ddb.ttt", "x!", R"({"h":{"S":"x"}})");
+  door.put_row("aws.dynamo", "ttt", R"({"TableStatus":"CREATING"})");
+  EXPECT_TRUE(says(door.ask_json("DynamoDB_20120810.Scan", name), "ResourceNotFoundException"));
+  EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", create)), 200);
+  EXPECT_TRUE(says(door.ask_json("DynamoDB_20120810.Scan", name), R"("Count":0)"));
+}
+
 TEST(AwsDoor, AnUploadHasNoMorePartsThanItCanEndWith) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));

@@ -155,6 +155,9 @@ class TestDoor final : public Peers, public Clock {
     const Put put = {std::string(table), std::string(row_key), std::string(value), kAnyVersion};
     core_->handle(Commit{0, {put}}, now_);
   }
+  void erase_row(std::string_view table, std::string_view row_key) {
+    core_->handle(Commit{0, {Erase{std::string(table), std::string(row_key), kAnyVersion}}}, now_);
+  }
   uint64_t blobs() {
     const Answer info = core_->handle(AskInfo{}, now_);
     return std::get<Info>(info).blobs;
