@@ -58,6 +58,36 @@ bool same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return (x | 32) == (y | 32); });
 }
 
+std::string upper_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string shown(const Path& path) {
+  std::string text;
+  for (const PathStep& step : path) {
+    const auto* name = std::get_if<std::string>(&step);
+    text += text.empty() ? "" : ", ";
+    text += name ? *name : fmt::format("[{}]", std::get<size_t>(step));
+  }
+  return text;
+}
+
+// In their order, what begins with a path stands right behind it.
+Result<void> check_apart(std::string_view what, std::vector<Path> paths) {
+  std::ranges::sort(paths);
+  const auto twin = std::ranges::adjacent_find(paths, [](const Path& one, const Path& next) {
+    return one.size() <= next.size() && std::equal(one.begin(), one.end(), next.begin());
+  });
+  if (twin == paths.end()) return {};
+  return wrong(
+      fmt::format("Invalid {}: Two document paths overlap with each other; must remove or rewrite "
+                  "one of these paths; path one: [{}], path two: [{}]",
+                  what, shown(*twin), shown(*std::next(twin))));
+}
+
 class Parser {
  public:
   Parser(std::vector<Token> tokens, const Placeholders& placeholders)
@@ -79,8 +109,15 @@ class Parser {
 
   Result<Update> update() {
     Update made;
+    std::set<std::string> clauses;
     while (next().kind != Token::Kind::end) {
-      const std::string clause = take().text;
+      const std::string clause = upper_case(take().text);
+      if (!clauses.insert(clause).second) {
+        return wrong(
+            fmt::format("Invalid UpdateExpression: The \"{}\" section can only be used "
+                        "once in an update expression",
+                        clause));
+      }
       do {
         TRY(update_action(clause, made));
       } while (symbol(","));
@@ -88,6 +125,7 @@ class Parser {
     if (made.sets.empty() && made.removes.empty() && made.adds.empty() && made.deletes.empty()) {
       return wrong("the update expression is empty");
     }
+    TRY(check_apart("UpdateExpression", paths_of(made)));
     return made;
   }
 
@@ -291,9 +329,9 @@ class Parser {
 
   Result<void> update_action(const std::string& clause, Update& made) {
     Path target = TRY(path());
-    if (same_word(clause, "REMOVE")) {
+    if (clause == "REMOVE") {
       made.removes.push_back(std::move(target));
-    } else if (same_word(clause, "SET")) {
+    } else if (clause == "SET") {
       TRY(need("="));
       Operand value = TRY(set_operand());
       const bool plus = symbol("+");
@@ -306,11 +344,10 @@ class Parser {
         value = std::move(sum);
       }
       made.sets.push_back({std::move(target), std::move(value)});
-    } else if (same_word(clause, "ADD") || same_word(clause, "DELETE")) {
+    } else if (clause == "ADD" || clause == "DELETE") {
       const Operand value = TRY(operand());
       if (value.kind != Operand::Kind::value) return wrong(clause + " needs a :value");
-      (same_word(clause, "ADD") ? made.adds : made.deletes)
-          .emplace_back(std::move(target), value.value);
+      (clause == "ADD" ? made.adds : made.deletes).emplace_back(std::move(target), value.value);
     } else {
       return wrong(fmt::format("'{}' is not SET, REMOVE, ADD or DELETE", clause));
     }
@@ -381,6 +418,7 @@ Result<std::vector<Path>> parse_projection(std::string_view text,
     paths.push_back(TRY(parser.path()));
   } while (parser.symbol(","));
   TRY(parser.end());
+  TRY(check_apart("ProjectionExpression", paths));
   return paths;
 }
 

@@ -81,6 +81,7 @@ bool is_reserved(std::string_view word);
 // `invalid` if the condition is about one of these attributes.
 Result<void> check_not_about(const Condition& condition, const std::set<std::string>& attributes);
 
+// Of the paths of an update or a projection none begins with another.
 Result<Condition> parse_condition(std::string_view text, const Placeholders& placeholders);
 Result<Update> parse_update(std::string_view text, const Placeholders& placeholders);
 Result<std::vector<Path>> parse_projection(std::string_view text, const Placeholders& placeholders);

@@ -137,6 +137,26 @@ TEST(Expression, AProjectionKeepsThingsTogetherAndInTheirOrder) {
   EXPECT_EQ(projected("l[0].lost, l[7], l.x, s.x, s[0]"), json::object());
 }
 
+TEST(Expression, PathsThatOverlapAreRefused) {
+  for (const std::string_view text :
+       {"n, n", "deep, deep.most", "ones[1], n, ones", "ones[0].x, ones[0].x"}) {
+    const auto refused = parse_projection(text, placeholders());
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.error().what.find("paths overlap"), std::string::npos);
+  }
+  for (const std::string_view text :
+       {"SET n = :ten, n = :two", "SET n = :ten REMOVE n", "SET deep.most = :ten REMOVE deep",
+        "ADD ones[1] :two SET ones = :more", "SET n = :ten SET s = :two",
+        "REMOVE n SET s = :two remove yes"}) {
+    EXPECT_FALSE(parse_update(text, placeholders()).ok()) << text;
+  }
+  EXPECT_TRUE(parse_update("SET deep.a = :ten, deep.ab = :ten, ones[1] = :ten, ones[10] = :two "
+                           "REMOVE #o ADD n :ten DELETE tags :set",
+                           placeholders())
+                  .ok());
+  EXPECT_TRUE(parse_projection("deep.a, deep.ab, ones[1], ones[10], dee", placeholders()).ok());
+}
+
 TEST(Expression, WordsThatDynamoKeepsNeedAName) {
   for (const std::string_view text :
        {"status = :ten", "a.Name = :ten", "SIZE = :ten", "attribute_exists(ttl)", "n = zone"}) {

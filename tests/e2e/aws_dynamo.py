@@ -81,6 +81,12 @@ same(updated("SET c = if_not_exists(c, :z)", "UPDATED_NEW", z={"N": "9"}), {"c":
 same(updated("SET c = if_not_exists(c, :z)", "UPDATED_OLD", z={"N": "9"}), {"c": {"N": "0"}})
 same(updated("SET d.x = :v", "UPDATED_NEW", v=S("3")), {"d": {"M": {"x": S("3")}}})
 same(updated("SET d.x = :v, e = :v", "UPDATED_OLD", v=S("4")), {"d": {"M": {"x": S("3")}}})
+for text, words in (("SET c = :v, c = :v", ["overlap"]), ("SET d.x = :v ADD d :v", ["overlap"]),
+                    ("SET c = :v SET e = :v", ["SET", "once"]), ("SET p = :v", ["p", "key"]),
+                    ("SET c = :v ADD s :v", ["s", "key"])):
+    invalid(words, D.update_item, Key=UPDATED, UpdateExpression=text,
+            ExpressionAttributeValues={":v": S("u")})
+invalid(["overlap"], D.get_item, Key=UPDATED, ProjectionExpression="d, d.x")
 D.delete_item(**T, Key=UPDATED)
 
 # Capacity, by AWS's rules: 4 KiB of reading, half of it if it may be late; 1 KiB of writing.
