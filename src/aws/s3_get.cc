@@ -113,6 +113,14 @@ void send_some(Call& call, GetState& state) {
   });
 }
 
+// A client that goes on with what it has of an object gets all of it if that is another one now.
+const std::string* range_asked(const Call& call, const S3Object& object) {
+  const std::string* same = call.head().header("if-range");
+  const bool changed =
+      same && *same != fmt::format("\"{}\"", object.etag) && *same != http_time(object.changed_ms);
+  return changed ? nullptr : call.head().header("range");
+}
+
 void send(Call& call, const S3Object& object) {
   HttpReply reply{.status = status_by_conditions(call, object),
                   .headers = reply_headers(call, object),
@@ -124,7 +132,7 @@ void send(Call& call, const S3Object& object) {
   }
   if (reply.status == 304) return call.reply(std::move(reply));
   Range range{0, object.size};
-  if (const std::string* header = call.head().header("range")) {
+  if (const std::string* header = range_asked(call, object)) {
     bool satisfiable = true;
     const std::optional<Range> asked = range_of(*header, object.size, satisfiable);
     if (!satisfiable) {

@@ -139,6 +139,30 @@ TEST(AwsDoor, ALargeObjectIsSentOnlyAsFastAsItIsTaken) {
   EXPECT_FALSE(door.finished(peer));
 }
 
+TEST(AwsDoor, WhoGoesOnWithAnObjectThatWasReplacedGetsAllOfIt) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "the old one"));
+  const std::string etag = fmt::format("\"{}\"", hex(md5("the old one")));
+  const std::string head = door.ask(door.request("s3", "HEAD", "/bucket/key", ""));
+  const size_t at = head.find("last-modified: ") + 15;
+  const std::string date = head.substr(at, head.find("\r\n", at) - at);
+  const auto get = [&door](const std::string& if_range) {
+    return door.ask(door.request("s3", "GET", "/bucket/key", "",
+                                 {{"range", "bytes=4-"}, {"if-range", if_range}}));
+  };
+  for (const std::string& same : {etag, date}) {
+    EXPECT_EQ(status_of(get(same)), 206) << same;
+    EXPECT_EQ(body_of(get(same)), "old one") << same;
+  }
+  door.skip(Millis(5'000));
+  door.ask(door.request("s3", "PUT", "/bucket/key", "the new one"));
+  for (const std::string& other : {etag, date, std::string("\"\"")}) {
+    EXPECT_EQ(status_of(get(other)), 200) << other;
+    EXPECT_EQ(body_of(get(other)), "the new one") << other;
+  }
+}
+
 TEST(AwsDoor, WhoAsksMuchAndTakesNothingIsNotServedOn) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));
