@@ -171,7 +171,19 @@ bool takes_header(Call& call, std::string_view name, std::string_view value) {
   return false;
 }
 
+// Of a write it is known with one value.
+bool takes_none_match(Call& call) {
+  const std::string* none = call.head().header("if-none-match");
+  const bool writes = call.head().method == "PUT" || call.head().method == "POST";
+  if (!none || !writes || *none == "*") return true;
+  refuse(call, fmt::format("S3 of this hub does not do what the header if-none-match asks for with "
+                           "the value {}: a write knows only * ({})",
+                           quote(*none), kWhere));
+  return false;
+}
+
 bool takes_headers(Call& call) {
+  if (!takes_none_match(call)) return false;
   for (const auto& [name, value] : call.head().headers) {
     if (name.starts_with("x-amz-") && !takes_header(call, name, value)) return false;
   }

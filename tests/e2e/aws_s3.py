@@ -249,6 +249,11 @@ def refusals():
     refused(501, ["x-amz-website-redirect"], S3.put_object, WebsiteRedirectLocation="/x", **put)
     refused(501, ["x-amz-write-offset-bytes"], lambda: with_headers(
         "PutObject", {"x-amz-write-offset-bytes": "1"}, S3.put_object, Key="x", Body=b"x"))
+    for operation, call, more in (("PutObject", S3.put_object, {}),
+                                  ("CreateMultipartUpload", S3.create_multipart_upload, {}),
+                                  ("CopyObject", S3.copy_object, {"CopySource": f"{BUCKET}/to"})):
+        refused(501, ["if-none-match", "etag"], lambda: with_headers(
+            operation, {"If-None-Match": '"etag"'}, call, Key="refused", **more))
     refused(501, ["x-amz-acl"], S3.create_bucket, Bucket="public", ACL="public-read")
     refused(404, [], S3.head_bucket, Bucket="public")
     refused(404, ["NoSuchVersion"], S3.get_object, Bucket=BUCKET, Key="to", VersionId="abc")
