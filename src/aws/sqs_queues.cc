@@ -29,6 +29,11 @@ constexpr std::array<Attribute, 5> kAttributes = {{
     {"VisibilityTimeout", 0, kVisibilityMaxS, "30"},
 }};
 
+// What SQS has and this hub has not; of a queue without it SQS tells nothing.
+constexpr std::array<std::string_view, 5> kUnset = {"KmsDataKeyReusePeriodSeconds",
+                                                    "KmsMasterKeyId", "Policy",
+                                                    "RedriveAllowPolicy", "RedrivePolicy"};
+
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -233,6 +238,7 @@ json attributes_of(const SqsCall& call, const SqsQueue& queue, const Depth& dept
   all["CreatedTimestamp"] = std::to_string(queue.created_ms / 1000);
   all["LastModifiedTimestamp"] = std::to_string(queue.changed_ms / 1000);
   all["QueueArn"] = call.arn_of(queue.name);
+  all["SqsManagedSseEnabled"] = "false";
   return all;
 }
 
@@ -243,7 +249,7 @@ void answer_attributes(SqsCall& call, const json& in, const json& all) {
       wanted = all;
     } else if (all.contains(name)) {
       wanted[name] = all[name];
-    } else {
+    } else if (std::ranges::find(kUnset, name) == kUnset.end()) {
       return call.fail("InvalidAttributeName", fmt::format("there is no attribute '{}'",
                                                            escape(name.substr(0, kShownMax))));
     }

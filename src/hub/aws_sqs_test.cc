@@ -55,6 +55,27 @@ bool says(const std::string& reply, std::string_view words) {
   return reply.find(words) != std::string::npos;
 }
 
+TEST_F(SqsDoor, OfAttributesThatNoQueueHasHereNothingIsTold) {
+  EXPECT_EQ(attributes().value("SqsManagedSseEnabled", "?"), "false");
+  for (const std::string_view name : {"Policy", "RedrivePolicy", "RedriveAllowPolicy",
+                                      "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}) {
+    const std::string told =
+        json_ask("GetQueueAttributes",
+                 fmt::format(R"({{"QueueUrl":"q","AttributeNames":["{}","DelaySeconds"]}})", name));
+    EXPECT_EQ(body_of(told), json::parse(R"({"Attributes":{"DelaySeconds":"0"}})")) << name;
+    EXPECT_EQ(body_of(json_ask("GetQueueAttributes",
+                               fmt::format(R"({{"QueueUrl":"q","AttributeNames":["{}"]}})", name))),
+              json::object())
+        << name;
+  }
+  for (const std::string_view name : {"FifoQueue", "Other"}) {
+    EXPECT_TRUE(says(json_ask("GetQueueAttributes",
+                              fmt::format(R"({{"QueueUrl":"q","AttributeNames":["{}"]}})", name)),
+                     "InvalidAttributeName"))
+        << name;
+  }
+}
+
 TEST_F(SqsDoor, OneQueueSpeaksBothProtocols) {
   EXPECT_TRUE(says(form("Action=SendMessage&Version=2012-11-05&MessageBody=a+b%2Bc%0D%0A%26"),
                    "<SendMessageResult>"));
