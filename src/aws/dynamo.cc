@@ -217,6 +217,9 @@ Result<json> item_of(const Row& row) {
 }
 
 Result<std::optional<std::vector<Path>>> projection_of(const json& in) {
+  if (member(in, "AttributesToGet")) {
+    return wrong("AttributesToGet is not supported: use ProjectionExpression");
+  }
   const Placeholders placeholders = TRY(read_placeholders(in));
   std::optional<std::vector<Path>> paths;
   if (const std::string* text = text_member(in, "ProjectionExpression")) {

@@ -89,11 +89,25 @@ void try_write(Call& call, WriteState& state) {
   });
 }
 
+Result<void> check_returns(ItemWrite::Kind kind, std::string_view returns) {
+  constexpr std::array<std::string_view, 5> kReturns = {"NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD",
+                                                        "UPDATED_NEW"};
+  const size_t known = kind == ItemWrite::Kind::update ? kReturns.size() : 2;
+  if (std::find(kReturns.begin(), kReturns.begin() + known, returns) != kReturns.begin() + known) {
+    return {};
+  }
+  return Error{Code::invalid, known == 2 ? "ReturnValues can only be ALL_OLD or NONE"
+                                         : "ReturnValues is NONE, ALL_OLD, ALL_NEW, UPDATED_OLD or "
+                                           "UPDATED_NEW"};
+}
+
 template <ItemWrite::Kind kind>
 void write_one(Call& call, const json& in) {
   with_table(call, in, [&call, in](const DynamoTable& table) {
     Result<ItemWrite> planned = plan_write(kind, table, in);
     if (!planned.ok()) return dynamo_fail(call, planned.error());
+    const Result<void> known = check_returns(kind, text_or(in, "ReturnValues", "NONE"));
+    if (!known.ok()) return dynamo_fail(call, known.error());
     WriteState& state = call.keep(std::make_unique<WriteState>());
     state.write = std::move(planned).value();
     state.in = in;

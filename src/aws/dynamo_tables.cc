@@ -28,6 +28,9 @@ Result<json> describe_new(const Call& call, const json& in) {
   if (flag_member(object_or_empty(in, "StreamSpecification"), "StreamEnabled")) {
     return wrong("streams are not supported: leave StreamSpecification out");
   }
+  if (flag_member(in, "DeletionProtectionEnabled")) {
+    return wrong("tables are not protected here: leave DeletionProtectionEnabled out");
+  }
   json description = {
       {"TableName", name},
       {"KeySchema", list_or_empty(in, "KeySchema")},

@@ -20,6 +20,14 @@ constexpr std::array<std::string_view, 6> kObjectHeaders = {
     "cache-control",    "content-disposition", "content-encoding",
     "content-language", "content-type",        "expires"};
 
+// Of any other word nobody would know what is to be checked.
+bool is_payload_hash(std::string_view said) {
+  constexpr std::array<std::string_view, 4> kWords = {
+      kUnsignedPayload, "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+      "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"};
+  return (said.size() == 64 && from_hex(said)) || std::ranges::find(kWords, said) != kWords.end();
+}
+
 std::optional<S3Target> target_of(const HttpHead& head) {
   const std::string_view path = std::string_view(head.path).substr(1);
   const size_t slash = std::min(path.find('/'), path.size());
@@ -270,6 +278,12 @@ void serve_s3(Call& call, std::string_view body) {
                    fmt::format("the key takes more than {} bytes in this hub (a character that is "
                                "not plain ASCII takes three)",
                                kKeyMax));
+  }
+  if (!is_payload_hash(call.head().header_or("x-amz-content-sha256", kUnsignedPayload))) {
+    return s3_fail(
+        call, 400, "InvalidArgument",
+        "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, one of the STREAMING- words that "
+        "S3 has, or the SHA256 of the body in hex");
   }
   if (const Operation operation = route(call, *target)) operation(call, *target, body);
 }

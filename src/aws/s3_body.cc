@@ -5,6 +5,7 @@
 #include "aws/auth.h"
 #include "aws/aws_chunked.h"
 #include "aws/s3_intake.h"
+#include "base/names.h"
 #include "base/text.h"
 
 namespace dunlin::aws {
@@ -108,22 +109,23 @@ class BodyIntake final : public BlobIntake {
     return true;
   }
 
-  // In a header, or behind the body.
+  // In a header, behind the body, or both.
   bool has_checksum(ChecksumKind kind) {
     const std::string name = checksum_header(kind);
-    const std::string* said = header_or_parameter(call(), name);
-    if (decoder_) {
-      if (const std::string* trailer = find_header(decoder_->trailers(), name)) said = trailer;
-    }
-    if (said == nullptr) {
-      s3_fail(call(), 400, "MalformedTrailerError",
-              fmt::format("the trailer {} that x-amz-trailer announces is missing", name));
+    const std::string* behind = decoder_ ? find_header(decoder_->trailers(), name) : nullptr;
+    bool some = false;
+    for (const std::string* said : {header_or_parameter(call(), name), behind}) {
+      if (said == nullptr) continue;
+      some = true;
+      if (*said == checksum(kind)->text) continue;
+      s3_fail(call(), 400, "BadDigest",
+              fmt::format("the {} {} does not match the body, whose is {}", checksum_word(kind),
+                          quote(said->substr(0, 64)), checksum(kind)->text));
       return false;
     }
-    if (*said == checksum(kind)->text) return true;
-    s3_fail(call(), 400, "BadDigest",
-            fmt::format("the {} {} does not match the body, whose is {}", checksum_word(kind),
-                        said->substr(0, 64), checksum(kind)->text));
+    if (some) return true;
+    s3_fail(call(), 400, "MalformedTrailerError",
+            fmt::format("the trailer {} that x-amz-trailer announces is missing", name));
     return false;
   }
 

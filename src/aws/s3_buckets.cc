@@ -18,10 +18,20 @@ constexpr int kTriesMax = 20;
 constexpr std::string_view kMaking = "making";
 constexpr std::string_view kClosed = "closed";  // About to be removed, if nobody opens it.
 
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// Four numbers would be an address.
+bool is_address(std::string_view name) {
+  const bool digits =
+      std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return digits && std::ranges::count(name, '.') == 3;
+}
+
 bool is_bucket_name(std::string_view name) {
-  return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-         });
+  const auto fits = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; };
+  return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, fits) &&
+         is_letter_or_digit(name.front()) && is_letter_or_digit(name.back()) &&
+         name.find("..") == std::string_view::npos && !is_address(name);
 }
 
 void reply_empty(Call& call, int status, Headers headers = {}) {
@@ -206,7 +216,9 @@ void keep_bucket(Call& call, const std::string& bucket, std::function<void(bool)
 
 void create_bucket(Call& call, const S3Target& target, std::string_view /*body*/) {
   if (!is_bucket_name(target.bucket)) {
-    return s3_fail(call, 400, "InvalidBucketName", "a bucket name has 3 to 63 of a-z 0-9 - and .");
+    return s3_fail(call, 400, "InvalidBucketName",
+                   "a bucket name has 3 to 63 of a-z 0-9 - and ., begins and ends with a letter or "
+                   "digit, has no two points side by side, and is no address");
   }
   create(call, target.bucket, kTriesMax);
 }

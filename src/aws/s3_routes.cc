@@ -115,7 +115,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kHeaderVa
      {"x-amz-storage-class", "STANDARD"}}};
 
 // What a presigned URL has as parameters instead of headers.
-constexpr std::array<std::string_view, 11> kMoved = {"x-amz-acl",
+constexpr std::array<std::string_view, 13> kMoved = {"x-amz-acl",
+                                                     "x-amz-checksum-algorithm",
+                                                     "x-amz-checksum-type",
                                                      "x-amz-checksum-crc32",
                                                      "x-amz-checksum-crc32c",
                                                      "x-amz-checksum-mode",

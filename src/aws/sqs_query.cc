@@ -165,22 +165,9 @@ std::optional<SqsError> add_all(Node& root, std::string_view body, const Query& 
 
 // --- Answers ---
 
-// What XML cannot hold at all becomes the sign for that.
 std::string xml_text(std::string_view text) {
-  std::string fit;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') {
-      fit += "\xEF\xBF\xBD";
-    } else if (text.substr(i, 3) == "\xEF\xBF\xBE" || text.substr(i, 3) == "\xEF\xBF\xBF") {
-      fit += "\xEF\xBF\xBD";
-      i += 2;
-    } else {
-      fit += text[i];
-    }
-  }
   std::string out;
-  append_xml(fit, out);
+  append_xml(text, out);
   return out;
 }
 

@@ -6,7 +6,8 @@
 
 namespace dunlin {
 
-// Also good between double quotes.
+// Also good between double quotes. What XML cannot hold at all becomes the sign for that (U+FFFD).
+// REQUIRES: the text is UTF-8, or its reader bears that it is not.
 void append_xml(std::string_view text, std::string& out);
 
 }  // namespace dunlin

@@ -471,6 +471,12 @@ TEST(AwsDoor, ANewTableHasNothingOfAnEarlierOne) {
     for (const PeerId peer : peers) door.hear(peer);
     EXPECT_TRUE(says(door.ask(put(0)), "ResourceNotFoundException"));
   }
+  const std::string guarded =
+      create.substr(0, create.size() - 1) + R"(,"DeletionProtectionEnabled":)";
+  EXPECT_TRUE(says(door.ask_json("DynamoDB_20120810.CreateTable", guarded + "true}"),
+                   "DeletionProtectionEnabled"));
+  EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", guarded + "false}")), 200);
+  EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.DeleteTable", name)), 200);
   // What another hub left, in the middle of it.
   door.put_row("ddb.ttt", "x!", R"({"h":{"S":"x"}})");
   door.put_row("aws.dynamo", "ttt", R"({"TableStatus":"CREATING"})");
@@ -513,6 +519,44 @@ TEST(AwsDoor, AnUploadOfManyPartsCanBeEnded) {
     EXPECT_EQ(door.rows(aws::kLooseTable), 0U);
     EXPECT_EQ(body_of(door.ask(door.request("s3", "GET", "/bucket/key", ""))), "bytes");
   }
+}
+
+TEST(AwsDoor, ABodyWhoseHashIsNoHashIsRefused) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  for (const std::string& word : {std::string("BOGUS"), std::string("STREAMING-NOTHING"),
+                                  std::string(64, 'x'), std::string(62, '0')}) {
+    const std::string said = door.ask(
+        door.request("s3", "PUT", "/bucket/key", "bytes", {{"x-amz-content-sha256", word}}));
+    EXPECT_EQ(status_of(said), 400) << word;
+    EXPECT_TRUE(says(said, "x-amz-content-sha256")) << said;
+  }
+  EXPECT_EQ(door.blobs(), 0U);
+  EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", "bytes",
+                                            {{"x-amz-content-sha256", "UNSIGNED-PAYLOAD"}}))),
+            200);
+}
+
+TEST(AwsDoor, BucketsHaveNamesThatS3Takes) {
+  TestDoor door;
+  for (const std::string_view name : {"..a", "-ab", "ab-", "a..b", "192.168.1.1", "a_b", "Abc"}) {
+    EXPECT_TRUE(says(door.ask(door.request("s3", "PUT", fmt::format("/{}", name), "")),
+                     "InvalidBucketName"))
+        << name;
+  }
+  for (const std::string_view name : {"a.b", "a-b.c", "1.2.3", "123"}) {
+    EXPECT_EQ(status_of(door.ask(door.request("s3", "PUT", fmt::format("/{}", name), ""))), 200);
+  }
+}
+
+TEST(AwsDoor, AListingIsXmlWhateverTheKeysAre) {
+  TestDoor door;
+  door.ask(door.request("s3", "PUT", "/bucket", ""));
+  door.ask(door.request("s3", "PUT", "/bucket/bad%01key", "bytes"));
+  EXPECT_TRUE(
+      says(door.ask(door.request("s3", "GET", "/bucket", "")), "<Key>bad\xEF\xBF\xBDkey</Key>"));
+  EXPECT_TRUE(says(door.ask(door.request("s3", "GET", "/bucket?encoding-type=url", "")),
+                   "<Key>bad%01key</Key>"));
 }
 
 TEST(AwsDoor, AnUploadIsAskedForOnlyWhenItIsWelcome) {

@@ -116,6 +116,14 @@ same(D.transact_get_items(TransactItems=[{"Get": dict(T, Key=big)}],
      4.0)
 same("ConsumedCapacity" in D.get_item(**T, Key=KEY), False)
 
+# What is asked for and would not be done.
+invalid(["ReturnValues"], D.put_item, Item=KEY, ReturnValues="ALL_NEW")
+invalid(["ReturnValues"], D.delete_item, Key=KEY, ReturnValues="UPDATED_NEW")
+T = {}
+invalid(["AttributesToGet"], D.batch_get_item,
+        RequestItems={"strict": {"Keys": [KEY], "AttributesToGet": ["n"]}})
+T = {"TableName": "strict"}
+
 table = D.describe_table(**T)["Table"]
 same(table["ItemCount"], 2)
 same(5000 < table["TableSizeBytes"] < 5100, True)

@@ -355,16 +355,26 @@ def presigned():
     put(200, [], x_amz_checksum_sha256=sha256(b"hello"), x_amz_meta_by="url")
     same(S3.head_object(Bucket=BUCKET, Key="by-url")["Metadata"], {"by": "url"})
     put(200, [], x_amz_checksum_sha256=sha256(b""))  # Of a body that was not known.
+    begin = AWSRequest(method="POST", url=f"{sys.argv[1]}/{BUCKET}/by-url", params={
+        "uploads": "", "x-amz-checksum-algorithm": "CRC32", "x-amz-checksum-type": "FULL_OBJECT"})
+    S3SigV4QueryAuth(boto3.Session().get_credentials(), "s3", "eu-north-1",
+                     expires=60).add_auth(begin)
+    sent = urllib.request.Request(begin.prepare().url, method="POST")
+    with urllib.request.urlopen(sent) as reply:
+        same(reply.headers["x-amz-checksum-type"], "FULL_OBJECT")
+    for upload in S3.list_multipart_uploads(Bucket=BUCKET)["Uploads"]:
+        S3.abort_multipart_upload(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
 
 
 def trailers():
     """Checksums behind a body that comes in chunks, as newer SDKs send them."""
-    def put(status, words, announced, trailer):
+    def put(status, words, announced, trailer, **more):
         request = AWSRequest(
             method="PUT", url=f"{sys.argv[1]}/{BUCKET}/behind",
             data=b"3\r\nhel\r\n2\r\nlo\r\n0\r\n" + trailer.encode() + b"\r\n",
             headers={"x-amz-trailer": announced, "x-amz-decoded-content-length": "5",
-                     "content-encoding": "aws-chunked"})
+                     "content-encoding": "aws-chunked",
+                     **{name.replace("_", "-"): value for name, value in more.items()}})
         request.context["checksum"] = {"request_algorithm": {"in": "trailer"}}
         S3SigV4Auth(boto3.Session().get_credentials(), "s3", "eu-north-1").add_auth(request)
         sent = urllib.request.Request(request.url, data=request.data, method="PUT",
@@ -384,6 +394,8 @@ def trailers():
     put(400, ["MalformedTrailerError", "sha1"], "x-amz-checksum-crc32c",
         "x-amz-checksum-crc32c:mnG7TA==\r\nx-amz-checksum-sha1:x\r\n")
     put(400, ["more than one"], "x-amz-checksum-crc32c, x-amz-checksum-crc32", "")
+    put(400, ["BadDigest"], "x-amz-checksum-crc32c", "x-amz-checksum-crc32c:mnG7TA==\r\n",
+        x_amz_checksum_crc32c="AAAAAA==")
     refused(404, [], S3.head_object, Bucket=BUCKET, Key="behind")
     for header, good in (("x-amz-checksum-crc32c", "mnG7TA=="),
                          ("x-amz-checksum-crc64nvme", "M3eFcAZSQlc=")):
