@@ -16,6 +16,12 @@
 namespace dunlin::aws {
 namespace {
 
+// Of names of queues and of entries.
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
 constexpr size_t kEntriesMax = 10;
 constexpr size_t kEntryIdMax = 80;
 constexpr int64_t kGhostMs = kVisibilityMaxS * 1000;  // As long as anyone may hold a message.
@@ -184,10 +190,7 @@ std::string queue_name_in(const json& in) {
 }
 
 bool is_queue_name(std::string_view name) {
-  return !name.empty() && name.size() <= 80 && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return !name.empty() && name.size() <= 80 && std::ranges::all_of(name, is_plain);
 }
 
 void with_queue(SqsCall& call, const json& in, std::function<void(const SqsQueue&)> then) {
@@ -239,8 +242,9 @@ const json* entries_of(SqsCall& call, const json& in) {
   std::set<std::string> ids;
   for (const json& entry : *entries) {
     const std::string* id = text_member(entry, "Id");
-    if (!id || id->empty() || id->size() > kEntryIdMax) {
-      call.fail("InvalidBatchEntryId", "each entry of a batch has an Id of 1 to 80 characters");
+    if (!id || id->empty() || id->size() > kEntryIdMax || !std::ranges::all_of(*id, is_plain)) {
+      call.fail("InvalidBatchEntryId",
+                "each entry of a batch has an Id of 1 to 80 of A-Z a-z 0-9 - and _");
       return nullptr;
     }
     if (ids.insert(*id).second) continue;

@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "aws/decimal.h"
 #include "aws/later.h"
 #include "aws/sqs.h"
 #include "base/digest.h"
@@ -40,20 +41,31 @@ SqsError bad_characters(std::string_view what) {
       fmt::format("{} has a control character, or U+FFFE or U+FFFF: send bytes as base64", what)};
 }
 
-bool is_attribute_name(std::string_view name) {
-  return !name.empty() && name.size() <= kAttributeNameMax && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+// In upper or lower case.
+bool begins_with_word(std::string_view name, std::string_view word) {
+  return std::ranges::equal(name.substr(0, word.size()), word, {}, [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
+}
+
+bool is_attribute_name(std::string_view name) {
+  return !name.empty() && name.size() <= kAttributeNameMax && !begins_with_word(name, "aws.") &&
+         !begins_with_word(name, "amazon.") && !name.starts_with('.') && !name.ends_with('.') &&
+         name.find("..") == std::string_view::npos && std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
 }
 
 std::optional<SqsError> check_attribute(const std::string& name, const json& value) {
   const std::string shown = escape(name.substr(0, kAttributeNameMax));
   if (!is_attribute_name(name)) {
-    return SqsError{"InvalidParameterValue",
-                    fmt::format("the message attribute '{}': a name has 1 to {} of A-Z a-z 0-9 - _ "
-                                "and .",
-                                shown, kAttributeNameMax)};
+    return SqsError{
+        "InvalidParameterValue",
+        fmt::format("the message attribute '{}': a name has 1 to {} of A-Z a-z 0-9 - _ "
+                    "and ., which stands neither at an end nor beside another, and does "
+                    "not begin with AWS. or Amazon.",
+                    shown, kAttributeNameMax)};
   }
   const std::string type = text_or(value, "DataType", "");
   const bool binary = type.starts_with("Binary");
@@ -63,6 +75,16 @@ std::optional<SqsError> check_attribute(const std::string& name, const json& val
     return SqsError{"InvalidParameterValue",
                     fmt::format("the message attribute '{}' needs a DataType of String, Number or "
                                 "Binary and the value for it",
+                                shown)};
+  }
+  if (text->empty()) {
+    return SqsError{"InvalidParameterValue",
+                    fmt::format("the message attribute '{}' must not be empty", shown)};
+  }
+  if (type.starts_with("Number") && !parse_decimal(*text)) {
+    return SqsError{"InvalidParameterValue",
+                    fmt::format("the message attribute '{}' is a Number, and its value is none of "
+                                "at most 38 digits",
                                 shown)};
   }
   if (!has_only_characters(*text) || !has_only_characters(type)) {

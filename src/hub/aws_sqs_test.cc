@@ -76,6 +76,31 @@ TEST_F(SqsDoor, OfAttributesThatNoQueueHasHereNothingIsTold) {
   }
 }
 
+TEST_F(SqsDoor, AttributesAndIdsThatSqsRefusesAreRefused) {
+  const auto send_with = [this](std::string_view name, std::string_view value) {
+    return json_ask(
+        "SendMessage",
+        fmt::format(R"({{"QueueUrl":"q","MessageBody":"x","MessageAttributes":{{"{}":{}}}}})", name,
+                    value));
+  };
+  const std::string text = R"({"DataType":"String","StringValue":"x"})";
+  EXPECT_TRUE(says(send_with("a.b", text), "MessageId"));
+  EXPECT_TRUE(says(send_with("awsome", text), "MessageId"));
+  EXPECT_TRUE(
+      says(send_with("n", R"({"DataType":"Number.int","StringValue":"-1.5e3"})"), "MessageId"));
+  for (const std::string_view name : {"AWS.x", "amazon.x", ".a", "a.", "a..b"}) {
+    EXPECT_TRUE(says(send_with(name, text), "InvalidParameterValue")) << name;
+  }
+  for (const std::string_view value :
+       {R"({"DataType":"String","StringValue":""})", R"({"DataType":"Binary","BinaryValue":""})",
+        R"({"DataType":"Number","StringValue":"abc"})"}) {
+    EXPECT_TRUE(says(send_with("n", value), "InvalidParameterValue")) << value;
+  }
+  EXPECT_TRUE(says(json_ask("SendMessageBatch",
+                            R"({"QueueUrl":"q","Entries":[{"Id":"a b","MessageBody":"x"}]})"),
+                   "InvalidBatchEntryId"));
+}
+
 TEST_F(SqsDoor, OneQueueSpeaksBothProtocols) {
   EXPECT_TRUE(says(form("Action=SendMessage&Version=2012-11-05&MessageBody=a+b%2Bc%0D%0A%26"),
                    "<SendMessageResult>"));
