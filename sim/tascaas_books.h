@@ -94,6 +94,7 @@ class TascaasBooks {
     uint64_t since = 0;  // The number of a commit.
     bool started = false;
     bool finished = false;
+    bool spare = false;
     int64_t resumed_ms = 0;
     int64_t last_ms = 0;
   };
@@ -125,6 +126,7 @@ class TascaasBooks {
   void check_job(const std::string& id, const SimJobFile& file);
   void check_files();
   void check_nothing_left(const std::set<std::string>& excused);
+  static bool may_hear(const State& state, const tascaas::Said& said, const balance::Share& share);
   bool is_known(const std::string& infra) const;
   bool is_spare(const Place& place) const;
   bool still_waits_for(const SimTurn& turn) const;
