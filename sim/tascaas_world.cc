@@ -523,7 +523,10 @@ void TascaasWorld::heard(Run& run, Word word, const Reply* reply) {
       return;
     case balance::Code::ended:
       if (done_of(run) == 0) return end(run);  // By another one, before it began.
-      return upload(run, kUploadTries);        // Perhaps by itself.
+      // As the published clients, it goes on until it has done its share: then its results have
+      // what the service counts on, whoever had spoken for it.
+      if (done_of(run) < run.assigned) return work(run);
+      return upload(run, kUploadTries);
     default:
       ADD_FAILURE() << "code " << static_cast<int>(reply->share.code);
   }
