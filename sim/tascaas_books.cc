@@ -360,11 +360,11 @@ void TascaasBooks::taken_in(const std::vector<tascaas::Taken>& taken) {
   }
 }
 
-// Nobody has started it, or has taken it back, as may happen before the call knows what it did: a
-// copy of its commit was quicker.
+// Nobody has started it, or has taken or spared it, as may happen before the call knows what it
+// did: a copy of its commit was quicker.
 bool TascaasBooks::still_waits_for(const SimTurn& turn) const {
   const Job::Partition& now = jobs_.at(turn.job).partitions(static_cast<int>(turn.partition));
-  return now.turn() == turn.turn && !now.started();
+  return now.turn() == turn.turn && !now.started() && !now.spare();
 }
 
 void TascaasBooks::handed_out(SimCall& call, const std::vector<tascaas::Handed>& handed) {

@@ -31,8 +31,10 @@ std::vector<Handed> mark(const std::string& id, Job& job, const std::vector<Pull
     if (one.ticket.partition >= static_cast<size_t>(job.partitions_size())) continue;
     Job::Partition& partition = *job.mutable_partitions(static_cast<int>(one.ticket.partition));
     if (partition.turn() != one.ticket.turn) continue;
-    const bool ours = !partition.queued() && !partition.started() &&
-                      partition.holder() == infrastructure && partition.handed_ms() == to_ms(now);
+    // One that was spared since has finished: nobody needs to start it, and its job may have ended.
+    const bool waits = !partition.started() && !partition.finished();
+    const bool ours = !partition.queued() && waits && partition.holder() == infrastructure &&
+                      partition.handed_ms() == to_ms(now);
     if (!partition.queued() && !(repeated && ours)) continue;
     partition.set_queued(false);
     partition.set_holder(infrastructure);

@@ -8,6 +8,7 @@
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
+#include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 
@@ -36,10 +37,11 @@ class FailingOnce final : public CallStore {
 };
 
 // A copy of its first commit that finishes messages is quicker than the commit itself, and somebody
-// else writes the row in between.
+// else writes the row in between: as it is, or so that the job ends without what was handed out.
 class Overtaken final : public CallStore {
  public:
-  explicit Overtaken(CallStore& store) : CallStore(2), store_(store) {}
+  explicit Overtaken(CallStore& store, bool ends = false)
+      : CallStore(2), store_(store), ends_(ends) {}
 
   bool happened() const { return happened_; }
 
@@ -51,12 +53,16 @@ class Overtaken final : public CallStore {
       return store_.ask(std::move(request));
     }
     EXPECT_TRUE(std::holds_alternative<Committed>(store_.ask(Request(request))));
-    EXPECT_TRUE(store_.table().put(kTable, {put->key, put->value, kAnyVersion}).ok());
+    Job job;
+    EXPECT_TRUE(job.ParseFromString(put->value));
+    if (ends_) set_ended(job, WallTime(Millis(1)));
+    EXPECT_TRUE(store_.table().put(kTable, {put->key, job.SerializeAsString(), kAnyVersion}).ok());
     return store_.ask(std::move(request));
   }
 
  private:
   CallStore& store_;
+  const bool ends_;
   bool happened_ = false;
 };
 
@@ -119,6 +125,13 @@ TEST_F(HandOut, WhatWasMarkedBeforeAConflictIsTold) {
   ask(overtaken);
   EXPECT_TRUE(overtaken.happened());
   EXPECT_EQ(told_.size(), 4U);
+}
+
+TEST_F(HandOut, WhatWasSparedBeforeAConflictIsNotTold) {
+  Overtaken overtaken(*store_, true);
+  ask(overtaken);
+  EXPECT_TRUE(overtaken.happened());
+  EXPECT_EQ(told_.size(), 2U) << "those of the other job";
 }
 
 TEST_F(HandOut, AllStepsAreTried) {
