@@ -302,6 +302,7 @@ void TascaasBooks::dispatch_written(Context& context, const Dispatch& dispatch) 
   std::set<std::string> ids;
   for (const Infrastructure& one : dispatch.infrastructures()) {
     EXPECT_TRUE(ids.insert(one.id()).second) << "infrastructure " << one.id() << " is there twice";
+    forgotten_.erase(one.id());  // A call that had no answer may register it once more.
   }
   const SimCall& call = context.call;
   for (const Infrastructure& one : before.infrastructures()) {
