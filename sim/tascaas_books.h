@@ -147,8 +147,9 @@ class TascaasBooks {
   std::map<Place, Instant> heard_at_;
   std::map<Place, uint64_t> losses_;
   std::map<Place, std::vector<State>> states_;
-  std::map<Place, uint64_t> results_;  // Iterations whose results are there,
-  std::map<Place, uint64_t> done_;     // and those that count.
+  std::map<Place, int> hands_;         // How often it was handed out.
+  std::map<Place, uint64_t> told_;     // The least that anybody who had it was told.
+  std::map<Place, uint64_t> results_;  // Iterations whose results are there.
   std::set<Place> reports_;            // Their balance.rep must be there.
 };
 

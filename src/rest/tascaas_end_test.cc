@@ -193,6 +193,83 @@ TEST_F(TascaasEnd, WhatIsLostAfterNothingWasLeftIsDoneAgain) {
   EXPECT_EQ(rest_of_it[0].at("nIter"), "4500");
 }
 
+// Two partitions; the first one was given up and handed out again while its program works on, which
+// was told to do all there is. Both speak for it, and both bring results.
+class TascaasShared : public TascaasEnd {
+ protected:
+  void SetUp() override {
+    tenant.drop("a.config", 10'000, 600, 2);
+    first = tenant.enroll(1, 1);
+    second = tenant.enroll();
+    job = tenant.fetch(first, 1)[0].at("ID");
+    EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 5000U);
+    uint64_t told = 0;
+    for (int t = 30; t <= 90; t += 30) {
+      rest.clock().move(seconds(30));
+      told = assigned(job, fmt::format("report?worker=0&nIter={}&dt={}", 10 * t, t));
+    }
+    EXPECT_EQ(told, 10'000U);
+    EXPECT_EQ(rest.get("/node/" + first + "/disconnect").status, 200);
+    pass(seconds(61), second);
+    EXPECT_EQ(tenant.fetch(second, 9).size(), 2U);
+    EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 5000U);
+    rest.clock().move(seconds(900));
+    EXPECT_EQ(lb(job, "finish?worker=0&nIter=10000&dt=900"), "0\n");
+  }
+  // The other half is still to be done.
+  void do_the_rest() {
+    EXPECT_EQ(tascaas::done_of(tenant.job(job)), 5000U);
+    EXPECT_EQ(state(job), "running");
+    EXPECT_EQ(assigned(job, "start?worker=1&dt=0"), 5000U);
+    rest.clock().move(seconds(30));
+    EXPECT_EQ(lb(job, "finish?worker=1&nIter=5000&dt=30"), "0\n");
+    EXPECT_EQ(tenant.upload(second, job, 1), 200);
+    EXPECT_EQ(state(job), "done");
+  }
+
+  std::string first;
+  std::string second;
+  std::string job;
+};
+
+TEST_F(TascaasShared, AFinishCountsWhatTheLeastWasTold) {
+  EXPECT_EQ(tenant.upload(first, job, 0), 401) << "it has it no more";
+  EXPECT_EQ(lb(job, "report?worker=0&nIter=2500&dt=910"), "1 12\n");
+  EXPECT_EQ(tenant.upload(second, job, 0), 200);
+  do_the_rest();
+}
+
+TEST_F(TascaasShared, AFinishCountsWhatTheLeastWasToldIfBothBringResults) {
+  EXPECT_EQ(tenant.upload(tenant.enroll(1, 1), job, 0), 200) << "its daemon has started again";
+  EXPECT_EQ(lb(job, "report?worker=0&nIter=2500&dt=910"), "1 12\n");
+  EXPECT_EQ(tenant.upload(second, job, 0), 200);
+  do_the_rest();
+}
+
+// The next holder is told to do more, and dies before it brings results.
+TEST_F(TascaasEnd, LateResultsDoNotCountAsWhatTheNextHolderSays) {
+  tenant.drop("a.config", 10'000, 600, 2);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(100));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=5000&dt=100"), "0\n");
+  pass(seconds(101), infra);
+  EXPECT_EQ(tenant.fetch(infra, 9).size(), 2U);
+  assigned(job, "start?worker=0&dt=0");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  for (int t = 30; t <= 60; t += 30) {
+    rest.clock().move(seconds(30));
+    assigned(job, fmt::format("report?worker=0&nIter={}&dt={}", 10 * t, t));
+  }
+  rest.clock().move(seconds(30));
+  EXPECT_EQ(assigned(job, "report?worker=0&nIter=900&dt=90"), 10'000U);
+  rest.clock().move(seconds(900));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=10000&dt=990"), "0\n");
+  EXPECT_EQ(tascaas::done_of(tenant.job(job)), 5000U);
+  EXPECT_EQ(state(job), "running");
+}
+
 TEST_F(TascaasEnd, WithoutATimeResultsEndAPartitionAtOnce) {
   tenant.drop("a.config", 7, 0, 2);
   const std::string infra = tenant.enroll();

@@ -65,9 +65,9 @@ Result<Tenant> uploader(Table& table, const std::string& infrastructure, const s
 }
 
 void finish_by_results(Job::Partition& partition) {
-  const bool alone = partition.turn() == 1;
   partition.set_finished(true);
-  partition.set_done(alone ? std::max(partition.done(), partition.told()) : partition.told());
+  partition.set_done(is_shared(partition) ? partition.told()
+                                          : std::max(partition.done(), partition.told()));
   partition.set_assigned(partition.done());
 }
 

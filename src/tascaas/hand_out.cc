@@ -36,6 +36,9 @@ std::vector<Handed> mark(const std::string& id, Job& job, const std::vector<Pull
     const bool ours = !partition.queued() && waits && partition.holder() == infrastructure &&
                       partition.handed_ms() == to_ms(now);
     if (!partition.queued() && !(repeated && ours)) continue;
+    if (partition.queued()) {
+      partition.set_hands(std::max(partition.hands() + 1, partition.turn()));
+    }
     partition.set_queued(false);
     partition.set_holder(infrastructure);
     partition.set_handed_ms(to_ms(now));

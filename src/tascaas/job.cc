@@ -81,18 +81,26 @@ bool is_hopeless(const Job::Partition& partition) {
   return !partition.finished() && partition.crashes() >= kCrashesMax;
 }
 
+bool is_shared(const Job::Partition& partition) {
+  return partition.hands() > 1 || (partition.hands() == 0 && partition.turn() > 1);
+}
+
 void queue_again(Job& job, size_t index, bool crashed) {
   Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
   const uint64_t iterations = partition.iterations();
   const uint32_t turn = partition.turn() + 1;
+  const uint32_t hands = partition.hands();
   const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
-  const std::optional<uint64_t> told =
+  // Whoever heard that may still come back. Who has finished leaves what it has said.
+  std::optional<uint64_t> told =
       partition.has_told() ? std::optional(partition.told()) : std::nullopt;
+  if (partition.finished()) told = partition.done();
   partition.Clear();
-  if (told) partition.set_told(*told);  // Whoever heard that may still come back.
+  if (told) partition.set_told(*told);
   partition.set_assigned(iterations);
   partition.set_iterations(iterations);
   partition.set_turn(turn);
+  partition.set_hands(hands);
   partition.set_crashes(crashes);
   partition.set_queued(!is_hopeless(partition));
 }

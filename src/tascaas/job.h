@@ -35,6 +35,8 @@ bool add_rest(Job& job);
 // out.
 void queue_again(Job& job, size_t partition, bool crashed);
 bool is_hopeless(const Job::Partition& partition);
+// Several have had it. Each may still speak for it, and nobody knows whose results will stay.
+bool is_shared(const Job::Partition& partition);
 
 uint64_t done_of(const Job& job);
 // All iterations are done, or said to be: nobody needs to begin. Never of a job that is not

@@ -98,5 +98,39 @@ TEST_F(Reclaim, ResultsCountAsWhatTheLeastWasToldOfAllWhoHadThePartition) {
   EXPECT_EQ(partition(1).done(), told);
 }
 
+// Who says it may be the first one, which was told to do more, and the results the second one's.
+TEST_F(Reclaim, AFinishCountsAsWhatTheLeastWasToldOfAllWhoHadThePartition) {
+  say(Word::finish, 0, 0, seconds(1));
+  for (int t = 20; t <= 60; t += 20) {
+    now_ += seconds(20);
+    say(Word::report, 1, static_cast<uint64_t>(t), seconds(t));
+  }
+  now_ += seconds(81);
+  ASSERT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  ASSERT_EQ(hand_out(*store_, tenant_, infra_, 1, now_).value().size(), 1U);
+  EXPECT_EQ(say(Word::start, 1, 0), 5000U);
+  now_ += seconds(100);
+  say(Word::finish, 1, 9000, seconds(100));
+  EXPECT_EQ(partition(1).done(), 5000U);
+  EXPECT_EQ(partition(2).iterations(), 5000U) << "the rest";
+}
+
+// It was given up, and nobody else has had it: what it says is what it has done.
+TEST_F(Reclaim, WhoComesBackBeforeAnybodyElseHadItCountsWithWhatItSays) {
+  say(Word::finish, 0, 0, seconds(1));
+  now_ += seconds(81);
+  ASSERT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  ASSERT_TRUE(partition(1).queued());
+  EXPECT_EQ(say(Word::start, 1, 0, seconds(81)), 5000U);
+  now_ += seconds(100);
+  say(Word::finish, 1, 9000, seconds(181));
+  EXPECT_EQ(partition(1).done(), 9000U);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_ += Millis(tenant_.start_ms()) + seconds(1)).ok());
+  ASSERT_TRUE(partition(1).queued()) << "its results are missing";
+  EXPECT_EQ(partition(1).told(), 9000U) << "so much will be in them if they come";
+}
+
 }  // namespace
 }  // namespace dunlin::tascaas

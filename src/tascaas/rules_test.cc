@@ -2,14 +2,16 @@
 // shares sum to what is left, and nobody is told to stop while there is work for it.
 //
 // Method: random sequences from a seed. The model below is written from the published rules of
-// RUPER-LB and TaScaaS, and from decisions 12 and 28 where we differ; it shares no code with
-// src/balance. A failure names its seed.
+// RUPER-LB and TaScaaS, and from decisions 12, 28 and 29 where we differ; it shares no code with
+// src/balance. Who is silent for long loses its partition, and may come back. A failure names its
+// seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/env_posix.h"
@@ -30,6 +32,7 @@ constexpr int kOk = 0;
 constexpr int kAgain = 5;
 constexpr int kEnded = 12;
 constexpr uint64_t kMost = 6;  // Partitions of a job.
+constexpr int kLossesMax = 10;
 
 // A partition, by the rules. Times are seconds since the job began.
 struct Worker {
@@ -43,6 +46,13 @@ struct Worker {
   int64_t last = 0;
   int measures = 0;
   double speed = 0;
+  // Between the queue and those who have it.
+  uint64_t iterations = 0;  // What it waits with.
+  bool queued = true;
+  int hands = 0;                      // How many have had it,
+  std::optional<uint64_t> told = {};  // and the least that one of them was told.
+  int losses = 0;
+  int64_t heard = 0;
 };
 
 struct Model {
@@ -61,9 +71,38 @@ struct Model {
     return one.started && !one.finished && now - one.last <= threshold;
   }
 
+  void add(uint64_t share) { workers.push_back({.assigned = share, .iterations = share}); }
+
+  // Whose silence is as long as four reports has lost its partition, with what it has done.
+  void lose(int64_t now) {
+    for (Worker& one : workers) {
+      if (!one.started || one.finished || now - one.heard <= 2 * threshold) continue;
+      const bool last = one.losses + 1 >= kLossesMax;
+      one = {.assigned = one.iterations,
+             .iterations = one.iterations,
+             .queued = !last,
+             .hands = one.hands,
+             .told = one.told,
+             .losses = one.losses + 1};
+    }
+  }
+  void hand_out() {
+    for (Worker& one : workers) one.hands += std::exchange(one.queued, false) ? 1 : 0;
+  }
+  // What somebody was told it may have done, however little others were told since.
+  void tell(size_t w, uint64_t share) {
+    workers[w].told = std::min(workers[w].told.value_or(share), share);
+  }
+  // What a finish counts. If several have had a partition, the results of each may be those that
+  // stay, and nobody has done less than the least that one of them was told.
+  uint64_t last_word(const Worker& one, uint64_t said) const {
+    return one.hands > 1 ? std::min(said, one.told.value_or(said)) : said;
+  }
+
   int start(size_t w, int64_t dt, int64_t now) {
     Worker& one = workers[w];
     if (one.finished) return one.spare ? kOk : kEnded;
+    one.queued = false;
     const int64_t began = std::max<int64_t>(now - dt, 0);
     one.resumed = one.last = began;
     if (!one.started) {
@@ -124,7 +163,10 @@ class Rules {
     model_.iterations = 2000 + random_.below(1'000'000);
     model_.time = static_cast<int64_t>(100 + random_.below(2000));
     model_.threshold = 2 * std::max<int64_t>(model_.time / 20, 20);
-    EXPECT_TRUE(add_tenant(*store_, "t", {.max_partitions = kMost}, now_).ok());
+    // Nobody uploads anything: it must not be missed.
+    const TenantSettings settings{.max_partitions = kMost,
+                                  .start_time = std::chrono::hours(24 * 30)};
+    EXPECT_TRUE(add_tenant(*store_, "t", settings, now_).ok());
     tenant_ = read_tenant(store_->table(), "t").value();
     EXPECT_TRUE(put_text(*store_, "t", "input/data", "x", now_).ok());
     const size_t count = 1 + random_.below(4);
@@ -133,15 +175,19 @@ class Rules {
                     model_.iterations, model_.time, count);
     EXPECT_TRUE(put_text(*store_, "t", "input/a.config", text, now_).ok());
     job_ = take_in(*store_, tenant_, now_).value().at(0).job;
-    model_.workers.resize(count);
+    for (size_t w = 0; w < count; ++w) {
+      model_.add(model_.iterations / count + (w == 0 ? model_.iterations % count : 0));
+    }
     infra_ = register_infrastructure(*store_, tenant_, 9, 9, now_).value();
   }
 
   void step() {
     now_ += seconds(random_.below(static_cast<uint64_t>(model_.threshold)) / 4);
-    ASSERT_TRUE(hand_out(*store_, tenant_, infra_, 9, now_).ok());
+    look_after();
     const size_t w = random_.below(model_.workers.size());
-    Worker& one = model_.workers[w];
+    const Worker& one = model_.workers[w];
+    if (one.hands == 0 && !one.spare) return;  // Nobody has it who could say something.
+    if (!one.started && random_.percent(10)) return report(w, random_.below(100), since());
     if (!one.started || random_.percent(5)) return start(w);
     // As real clients, it stops at its share, and says so; sometimes it says strange things.
     const int64_t at = since() - one.resumed + (random_.percent(5) ? 3 : 0);
@@ -157,8 +203,25 @@ class Rules {
     return begun_ ? std::chrono::duration_cast<seconds>(now_ - *begun_).count() : 0;
   }
   balance::Share say(Word word, size_t w, uint64_t done, int64_t dt) {
+    const balance::Share share =
+        take_turn(*store_, job_, {word, w, done, seconds(dt)}, now_).value();
+    if (share.code != balance::Code::ok) return share;
     if (!begun_) begun_ = now_;
-    return take_turn(*store_, job_, {word, w, done, seconds(dt)}, now_).value();
+    model_.workers[w].heard = since();
+    if (word != Word::finish) model_.tell(w, share.assigned);
+    return share;
+  }
+  // What was lost waits again, and is handed out some time later.
+  void look_after() {
+    ASSERT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+    ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+    model_.lose(since());
+    spare();
+    if (random_.percent(70)) {
+      ASSERT_TRUE(hand_out(*store_, tenant_, infra_, 9, now_).ok());
+      model_.hand_out();
+    }
+    compare();
   }
   Job job() { return read_tascaas_job(store_->table(), job_).value().record; }
 
@@ -204,15 +267,16 @@ class Rules {
     const bool spared = model_.workers[w].spare;
     const balance::Share share = say(Word::finish, w, done, dt);
     if (spared) return;
+    Worker& one = model_.workers[w];
+    done = model_.last_word(one, done);
     ASSERT_EQ(static_cast<int>(share.code), model_.report(w, done, dt));
     if (share.code != balance::Code::ok) return;
-    Worker& one = model_.workers[w];
     one.finished = true;
     one.done = one.assigned = done;
     ++one.measures;
     balanced();
     const bool all = std::ranges::all_of(model_.workers, &Worker::finished);
-    if (all && model_.left() > 0) model_.workers.push_back({.assigned = model_.left()});
+    if (all && model_.left() > 0) model_.add(model_.left());
     spare();
     compare();
   }
@@ -278,7 +342,7 @@ class Rules {
     const uint64_t placeholder = model_.workers.back().done;
     const auto all = std::min(static_cast<double>(have) + more, static_cast<double>(kMost));
     while (model_.workers.size() < static_cast<size_t>(all)) {
-      model_.workers.push_back({.assigned = placeholder});
+      model_.add(placeholder);
     }
   }
 
@@ -292,6 +356,7 @@ class Rules {
       EXPECT_FALSE(found.queued()) << "worker " << i << " waits for nothing";
       if (one.started || !found.spare()) continue;
       one.spare = one.finished = true;
+      one.queued = false;
       one.assigned = 0;
     }
   }
@@ -302,6 +367,7 @@ class Rules {
     for (size_t i = 0; i < model_.workers.size(); ++i) {
       const Worker& one = model_.workers[i];
       const Job::Partition& found = now.partitions(static_cast<int>(i));
+      EXPECT_EQ(found.queued(), one.queued) << "worker " << i;
       // Before its start it has only what it was queued with.
       EXPECT_TRUE(!one.started || found.assigned() == one.assigned)
           << "worker " << i << " has " << found.assigned() << ", not " << one.assigned;

@@ -44,6 +44,13 @@ void grow(Job& job, const Said& said, const balance::Share& share, bool may_grow
   if (said.word != Word::start) spare_waiting(job);
 }
 
+// What a finish counts. If several have had the partition, the results of any of them may stay, and
+// have no more than the least that anybody was told.
+uint64_t last_word(const Job::Partition& partition, uint64_t said) {
+  const bool any = is_shared(partition) && partition.has_told();
+  return any ? std::min(said, partition.told()) : said;
+}
+
 balance::Share apply(Job& job, const Said& said, WallTime now) {
   if (job.begun_ms() == 0) job.set_begun_ms(to_ms(now));
   const Millis since = std::max(now - from_ms(job.begun_ms()), Millis(0));
@@ -55,8 +62,8 @@ balance::Share apply(Job& job, const Said& said, WallTime now) {
   } else if (said.word == Word::report) {
     share = balance::report(task, policy_of(job), said.partition, said.done, said.elapsed, since);
   } else {
-    share.code =
-        balance::finish(task, policy_of(job), said.partition, said.done, said.elapsed, since);
+    const uint64_t done = last_word(job.partitions(static_cast<int>(said.partition)), said.done);
+    share.code = balance::finish(task, policy_of(job), said.partition, done, said.elapsed, since);
     share.eta = task.eta;
   }
   set_task(job, task);
