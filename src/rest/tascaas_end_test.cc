@@ -301,6 +301,29 @@ TEST_F(TascaasEnd, WithoutATimeWhoIsSilentForHalfOfTheTimeoutIsHandedOutAgain) {
   EXPECT_EQ(tenant.fetch(infra, 2).size(), 1U);
 }
 
+// Over a weekend without infrastructures.
+TEST_F(TascaasEnd, AJobThatWaitsForLongIsNotLost) {
+  tenant.drop("a.config", 1000, 600, 2);
+  tenant.enroll();
+  const auto listed =
+      HttpClient(rest.port())
+          .get("/tenant/v1/jobs", fmt::format("authorization: Bearer {}\r\n", tenant.secret));
+  const std::string job = json::parse(listed.body).at("jobs").at(0).at("job");
+  pass(seconds(250'000));
+  EXPECT_EQ(state(job), "waiting");
+  const std::string infra = tenant.enroll();
+  EXPECT_EQ(tenant.fetch(infra, 2).size(), 2U);
+  assigned(job, "start?worker=0&dt=0");
+  EXPECT_EQ(state(job), "running");
+  for (int t = 50; t <= 150; t += 50) {
+    pass(seconds(50), infra);
+    assigned(job, fmt::format("report?worker=0&nIter={}&dt={}", t, t));
+  }
+  const json again = tenant.fetch(infra, 2);
+  ASSERT_EQ(again.size(), 1U) << "what was not started in time is missed";
+  EXPECT_EQ(again[0].at("worker"), "1");
+}
+
 TEST_F(TascaasEnd, WhatWasNeverHandedOutCannotBeStarted) {
   tenant.drop("a.config", 100, 600, 2);
   const std::string infra = tenant.enroll();

@@ -57,8 +57,8 @@ Result<std::vector<Handed>> hand_out(Store& store, const Tenant& tenant, const s
                                      size_t max, WallTime now);
 
 // Queues again what was handed out and is lost: what did not start in time, and what has been
-// silent for long, sooner if its infrastructure is gone. Gives up jobs that nobody has heard of for
-// the tenant's timeout.
+// silent for long, sooner if its infrastructure is gone. Leaves jobs alone that nobody has heard of
+// for the tenant's timeout, until somebody does.
 Result<void> reclaim(Store& store, const Tenant& tenant, WallTime now);
 
 // As it is; nothing is advanced.

@@ -162,12 +162,13 @@ Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& 
   const auto row = read_tascaas_job(store.table(), id);
   const std::string active = active_row(tenant.name(), id);
   if (!row.ok() && row.error().code != Code::not_found) return row.error();
-  const bool over = !row.ok() || row.value().record.ended_ms() != 0 ||
-                    now - last_sign(row.value().record) > Millis(tenant.timeout_ms());
-  if (over) {
+  if (!row.ok() || row.value().record.ended_ms() != 0) {
     TRY(store.table().erase(kTable, active, kAnyVersion));
     return true;
   }
+  // Given up. It may come back, if only because what waits is handed out after all; then somebody
+  // has to look after it again, so its row stays until the job goes.
+  if (now - last_sign(row.value().record) > Millis(tenant.timeout_ms())) return true;
   const Stored<Job>& before = row.value();
   Job job = before.record;
   // After the row: whoever holds a partition there had come before.

@@ -15,6 +15,12 @@
 namespace dunlin::tascaas {
 namespace {
 
+// Nobody is heard of, and nothing waits that would go on as soon as an infrastructure comes.
+bool is_silent(const Job& job, const Tenant& tenant, WallTime now) {
+  return now - last_sign(job) > Millis(tenant.timeout_ms()) &&
+         std::ranges::none_of(job.partitions(), &Job::Partition::queued);
+}
+
 void describe(const Job& job, const Tenant& tenant, WallTime now, JobStatus& status) {
   status.iterations = job.iterations();
   status.done = done_of(job);
@@ -33,7 +39,7 @@ void describe(const Job& job, const Tenant& tenant, WallTime now, JobStatus& sta
   if (job.ended_ms() != 0) {
     status.state = "done";
     status.eta = 0;
-  } else if (now - last_sign(job) > Millis(tenant.timeout_ms())) {
+  } else if (is_silent(job, tenant, now)) {
     status.state = "lost";
   } else if (std::ranges::any_of(job.partitions(), is_hopeless)) {
     status.state = "failed";

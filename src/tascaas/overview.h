@@ -17,7 +17,8 @@ struct JobStatus {
   std::string id;
   std::string file;
   std::string state;         // refused, waiting, running, done, failed (a partition crashed
-                             // too often), or lost (nobody was heard of for long).
+                             // too often), or lost (nobody was heard of for long, and nothing
+                             // waits).
   std::string refused = {};  // Why.
   int64_t taken_ms = 0;
   uint64_t iterations = 0;

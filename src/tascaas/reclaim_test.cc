@@ -132,5 +132,16 @@ TEST_F(Reclaim, WhoComesBackBeforeAnybodyElseHadItCountsWithWhatItSays) {
   EXPECT_EQ(partition(1).told(), 9000U) << "so much will be in them if they come";
 }
 
+TEST_F(Reclaim, AJobThatComesBackIsLookedAfter) {
+  now_ += Millis(tenant_.timeout_ms()) + seconds(1);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  EXPECT_FALSE(partition(0).queued() || partition(1).queued()) << "it was given up";
+  infra_ = register_infrastructure(*store_, tenant_, 4, 4, now_).value();
+  say(Word::report, 0, 10, now_ - began_);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  EXPECT_FALSE(partition(0).queued());
+  EXPECT_TRUE(partition(1).queued());
+}
+
 }  // namespace
 }  // namespace dunlin::tascaas
