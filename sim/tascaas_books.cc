@@ -280,8 +280,10 @@ void TascaasBooks::taken_back(Context& context, const Place& place, const Job& j
     return;
   }
   const Millis patience = job.time_ms() > 0 ? 2 * threshold : Millis(tenant.timeout_ms()) / 2;
-  const Millis enough =
-      gone ? std::min(patience / 2, kGoneAfter * Millis(tenant.scale_ms())) : patience;
+  // Its next report may be due later than its infrastructure is forgotten.
+  const Millis report = job.time_ms() > 0 ? Millis(job.report_ms()) * 3 / 2 : Millis(0);
+  const Millis known_for = kGoneAfter * Millis(tenant.scale_ms());
+  const Millis enough = gone ? std::min(patience / 2, std::max(known_for, report)) : patience;
   EXPECT_GT(silent, enough) << name_of(place) << " was taken from who works";
 }
 

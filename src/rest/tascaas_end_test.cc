@@ -152,6 +152,21 @@ TEST_F(TascaasEnd, WhoIsForgottenMayBringTheResultsOfWhatItHas) {
   EXPECT_EQ(state(job), "done");
 }
 
+// It was so slow to start that its partition waits for another one, which has not come.
+TEST_F(TascaasEnd, WhoIsForgottenMayBringTheResultsOfWhatWaitsAgain) {
+  tenant.drop("a.config", 1000, 600);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  pass(seconds(1600));
+  EXPECT_EQ(rest.get("/node/" + infra + "/update").status, 401);
+  ASSERT_TRUE(tenant.job(job).partitions(0).queued());
+  EXPECT_EQ(assigned(job, "start?worker=0&dt=0"), 1000U);
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=20"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
 TEST_F(TascaasEnd, WhatWaitsIsNotHandedOutWhenNothingIsLeft) {
   tenant.drop("a.config", 9000, 600, 4);
   const std::string infra = tenant.enroll();

@@ -112,9 +112,10 @@ Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tena
     return gone || late ? Loss::left : Loss::none;
   }
   const Millis patience = patience_of(job, tenant);
-  if (gone && silent > std::min(patience / 2, kGoneTimes * Millis(tenant.scale_ms()))) {
-    return Loss::left;
-  }
+  // Who is balanced may be silent until its next report is due, and some time after that.
+  const Millis report = is_balanced(job) ? Millis(job.report_ms()) * 3 / 2 : Millis(0);
+  const Millis forgotten = kGoneTimes * Millis(tenant.scale_ms());
+  if (gone && silent > std::min(patience / 2, std::max(forgotten, report))) return Loss::left;
   if (silent <= patience) return Loss::none;
   // It is not to blame if its infrastructure has fallen silent with it.
   return holder != known.end() && holder->seen > heard + patience / 2 ? Loss::crashed : Loss::left;

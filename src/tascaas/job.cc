@@ -90,6 +90,7 @@ void queue_again(Job& job, size_t index, bool crashed) {
   const uint64_t iterations = partition.iterations();
   const uint32_t turn = partition.turn() + 1;
   const uint32_t hands = partition.hands();
+  const std::string holder = partition.holder();
   const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
   // Whoever heard that may still come back. Who has finished leaves what it has said.
   std::optional<uint64_t> told =
@@ -101,6 +102,7 @@ void queue_again(Job& job, size_t index, bool crashed) {
   partition.set_iterations(iterations);
   partition.set_turn(turn);
   partition.set_hands(hands);
+  partition.set_holder(holder);  // Until another one has it: it may still bring its results.
   partition.set_crashes(crashes);
   partition.set_queued(!is_hopeless(partition));
 }

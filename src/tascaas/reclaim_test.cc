@@ -132,6 +132,20 @@ TEST_F(Reclaim, WhoComesBackBeforeAnybodyElseHadItCountsWithWhatItSays) {
   EXPECT_EQ(partition(1).told(), 9000U) << "so much will be in them if they come";
 }
 
+// Although its daemon is dead and infrastructures are forgotten soon.
+TEST_F(Reclaim, WhoReportsInTimeKeepsItsPartition) {
+  tenant_.set_scale_ms(1000);
+  ASSERT_TRUE(disconnect(*store_, tenant_, infra_, now_).ok());
+  now_ += seconds(30);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  EXPECT_FALSE(partition(1).queued());
+  say(Word::report, 0, 100, seconds(30));
+  now_ += seconds(1);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  EXPECT_FALSE(partition(0).queued());
+  EXPECT_TRUE(partition(1).queued()) << "it is late";
+}
+
 TEST_F(Reclaim, AJobThatComesBackIsLookedAfter) {
   now_ += Millis(tenant_.timeout_ms()) + seconds(1);
   ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
