@@ -437,6 +437,14 @@ void TascaasWorld::begin_run(Infra& infra, const Handed& handed) {
   run.speed = 1 + random_.below(40);
   run.began = run.since = events_.now();
   ++infra.running;
+  // As the simplest of programs, which fetch, work and upload; who is balanced has to speak.
+  if (!run.balanced && !is_peace() && random_.percent(faults_.mute)) {
+    run.assigned = handed.iterations;
+    run.works = true;
+    events_.after(Millis(run.assigned * 1000 / run.speed + 1),
+                  [this, &run] { upload(run, kUploadTries); });
+    return;
+  }
   // Sometimes so late that it is not waited for.
   const bool slow = !is_peace() && random_.percent(faults_.freeze);
   events_.after(slow ? some(0, 90'000) : some(0, 3000), [this, &run] { start(run); });

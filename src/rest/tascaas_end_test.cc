@@ -299,6 +299,79 @@ TEST_F(TascaasEnd, WithoutATimeResultsEndAPartitionAtOnce) {
   EXPECT_EQ(tascaas::done_of(tenant.job(job)), 7U);
 }
 
+// Programs that only fetch, work and upload.
+TEST_F(TascaasEnd, ResultsEndAPartitionThatNeverStarted) {
+  tenant.drop("a.config", 7, 0, 2);
+  tenant.drop("b.config", 7, 600, 2);
+  const std::string infra = tenant.enroll();
+  for (int i = 0; i < 2; ++i) {
+    const std::string job = tenant.fetch(infra, 2).at(0).at("ID");
+    EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+    EXPECT_EQ(tascaas::done_of(tenant.job(job)), 4U);
+    EXPECT_EQ(tenant.upload(infra, job, 1), 200);
+    EXPECT_EQ(state(job), "done");
+    EXPECT_EQ(lb(job, "start?worker=1&dt=0"), "2 12\n");
+  }
+}
+
+TEST_F(TascaasEnd, ResultsEndAPartitionThatWaitsAgain) {
+  tenant.drop("a.config", 7, 0);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  pass(seconds(1600));
+  ASSERT_TRUE(tenant.job(job).partitions(0).queued());
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+  EXPECT_TRUE(tenant.fetch(tenant.enroll(), 2).empty());
+}
+
+// Nobody has to come for that.
+TEST_F(TascaasEnd, ResultsThatComeTooLateEndAPartitionThatWaitsAgain) {
+  tenant.drop("a.config", 1000, 600);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 1)[0].at("ID");
+  assigned(job, "start?worker=0&dt=0");
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=20"), "0\n");
+  pass(seconds(101), infra);
+  ASSERT_TRUE(tenant.job(job).partitions(0).queued());
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
+// Their service died before it could look at the job.
+TEST_F(TascaasEnd, ResultsOfWhatWaitsAgainAreFound) {
+  tenant.drop("a.config", 10'000, 600, 3);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  for (int i = 0; i < 2; ++i) assigned(job, fmt::format("start?worker={}&dt=0", i));
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=6667&dt=20"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  pass(seconds(121), infra);
+  ASSERT_TRUE(tenant.job(job).partitions(1).queued());
+  tenant.put(tascaas::result_key(job, "1", "results.dat"), "results");
+  pass(seconds(1), infra);
+  EXPECT_EQ(state(job), "done");
+  EXPECT_TRUE(tenant.fetch(infra, 9).empty());
+}
+
+TEST_F(TascaasEnd, WhatWaitsIsSparedIfResultsLeaveNothing) {
+  tenant.drop("a.config", 10'000, 600, 3);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  for (int i = 0; i < 2; ++i) assigned(job, fmt::format("start?worker={}&dt=0", i));
+  rest.clock().move(seconds(20));
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=6667&dt=20"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  pass(seconds(121), infra);
+  ASSERT_TRUE(tenant.job(job).partitions(1).queued());
+  ASSERT_TRUE(tenant.job(job).partitions(2).queued());
+  EXPECT_EQ(tenant.upload(infra, job, 1), 200);
+  EXPECT_TRUE(tenant.job(job).partitions(2).spare());
+}
+
 TEST_F(TascaasEnd, WithoutATimeWhoIsSilentForHalfOfTheTimeoutIsHandedOutAgain) {
   tenant.drop("a.config", 7, 0);
   const std::string infra = tenant.enroll();

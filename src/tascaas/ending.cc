@@ -64,8 +64,16 @@ Result<Tenant> uploader(Table& table, const std::string& infrastructure, const s
   return read_tenant(table, row.value().record.tenant());
 }
 
+bool ends_by_results(const Job& job, const Job::Partition& partition) {
+  if (partition.finished()) return false;
+  if (partition.queued() || is_hopeless(partition)) return partition.turn() > 1;
+  return !is_balanced(job) || (!partition.started() && !is_shared(partition));
+}
+
 void finish_by_results(Job::Partition& partition) {
+  partition.set_queued(false);
   partition.set_finished(true);
+  if (!partition.has_told()) partition.set_told(partition.iterations());  // As it was handed out.
   partition.set_done(is_shared(partition) ? partition.told()
                                           : std::max(partition.done(), partition.told()));
   partition.set_assigned(partition.done());
@@ -79,11 +87,11 @@ Result<void> results_came(Store& store, const std::string& id, size_t partition,
     if (before.record.ended_ms() != 0 || !has_partition(before.record, partition)) return {};
     Job job = before.record;
     Job::Partition& its = *job.mutable_partitions(static_cast<int>(partition));
-    // One that is balanced may have more to say; one that is not says nothing until it ends.
-    const bool ended = !is_balanced(job) && its.started() && !its.finished();
+    const bool ended = ends_by_results(job, its);
     if (ended) {
       finish_by_results(its);
       add_rest(job);
+      spare_waiting(job);
     }
     if (!ended && !TRY(may_end(store.table(), id, job))) return {};
     if (TRY(write_job(store, id, before, job, now))) return {};

@@ -28,8 +28,11 @@ Result<Tenant> uploader(Table& table, const std::string& infrastructure, const s
 // Results of a partition are there: its job may have ended with them.
 Result<void> results_came(Store& store, const std::string& job, size_t partition, WallTime now);
 
-// Results say that a partition has ended, even if it never did: it has done its share, the least
-// that anybody who had it was told of.
+// Whether results that are there say at once that a partition has ended: whoever has it will say no
+// more, or it waits for nobody else. One that is balanced may have more to say.
+bool ends_by_results(const Job& job, const Job::Partition& partition);
+// Results say that a partition has ended, even if it never did, nor began: it has done its share,
+// the least that anybody who had it was told of.
 void finish_by_results(Job::Partition& partition);
 
 }  // namespace dunlin::tascaas

@@ -128,8 +128,8 @@ std::vector<std::pair<size_t, Loss>> doubtful(const Job& job, const Tenant& tena
   for (int i = 0; i < job.partitions_size(); ++i) {
     const Job::Partition& one = job.partitions(i);
     const Loss loss = loss_of(job, one, tenant, dispatch, now);
-    const bool mute = !is_balanced(job) && one.started() && !one.finished();
-    if (loss != Loss::none || mute) found.emplace_back(static_cast<size_t>(i), loss);
+    if (loss != Loss::none || ends_by_results(job, one))
+      found.emplace_back(static_cast<size_t>(i), loss);
   }
   return found;
 }
@@ -147,9 +147,8 @@ Result<void> settle(Table& table, const std::string& id, Job& job,
   for (size_t i = 0; i < doubtful.size(); ++i) {
     const auto [index, loss] = doubtful[i];
     Job::Partition& partition = *job.mutable_partitions(static_cast<int>(index));
-    if (results[i].version != 0 && partition.finished()) continue;
-    if (results[i].version != 0 && partition.started()) {
-      finish_by_results(partition);
+    if (results[i].version != 0) {
+      if (!partition.finished()) finish_by_results(partition);
     } else if (loss != Loss::none) {
       queue_again(job, index, loss == Loss::crashed);
     }
