@@ -411,8 +411,10 @@ bool TascaasBooks::may_hear(const State& state, const tascaas::Said& said,
   if (state.spare) return share.code == balance::Code::ok && share.assigned == said.done;
   if (share.code == balance::Code::ended) return state.finished;
   const int64_t at = state.resumed_ms + said.elapsed.count();
+  // An end may come at any time, but for one that is repeated.
+  const bool ends = said.word == Word::finish && !state.finished;
   return share.code == balance::Code::not_started &&
-         (!state.started || at - state.last_ms < kGapMs);
+         (!state.started || at - state.last_ms < (ends ? 0 : kGapMs));
 }
 
 void TascaasBooks::took_turn(SimCall& call, const balance::Share& share) {

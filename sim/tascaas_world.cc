@@ -549,7 +549,9 @@ void TascaasWorld::work(Run& run) {
   const uint64_t left = run.assigned - std::min(run.assigned, done);
   const Millis needed = Millis(left * 1000 / run.speed + 1);
   const Millis report = std::min(run.handed.report_time, Millis(std::chrono::hours(1)));
-  events_.after(std::min(std::max(needed, Millis(1000)), report), [this, &run] {
+  // Reports are a second apart; who has nothing left to do may end at once.
+  const Millis gap = Millis(left > 0 ? 1000 : 0);
+  events_.after(std::min(std::max(needed, gap), report), [this, &run] {
     if (!run.alive || (!is_peace() && suffers(run))) return;
     speak(run);
   });

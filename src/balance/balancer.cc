@@ -44,14 +44,17 @@ Code check(const Task& task, size_t index) {
   return partition.started ? Code::ok : Code::not_started;
 }
 
-// Takes a report in, without balancing.
-Code take(Task& task, size_t index, uint64_t done, Millis elapsed) {
+// Takes in what a partition says, at least `gap` after what it has said before, without balancing.
+Code take(Task& task, size_t index, uint64_t done, Millis elapsed, Millis gap) {
   if (const Code code = check(task, index); code != Code::ok) return code;
   Partition& partition = task.partitions[index];
   const Millis at = partition.resumed + elapsed;
-  if (at - partition.last < task.gap) return Code::not_started;
+  const Millis since = at - partition.last;
+  if (since < (partition.finished ? task.gap : gap)) return Code::not_started;
   if (partition.finished) return Code::ended;
-  measure(partition, std::min(done, kIterationsMax), at);
+  // So short a time says nothing about a speed.
+  if (since >= std::max(task.gap, Millis(1)))
+    measure(partition, std::min(done, kIterationsMax), at);
   return Code::ok;
 }
 
@@ -213,7 +216,7 @@ Share start(Task& task, size_t index, Millis elapsed, Millis now) {
 
 Share report(Task& task, const Policy& policy, size_t index, uint64_t done, Millis elapsed,
              Millis now) {
-  if (const Code code = take(task, index, done, elapsed); code != Code::ok) {
+  if (const Code code = take(task, index, done, elapsed, task.gap); code != Code::ok) {
     return {code, 0, task.eta};
   }
   if (task.ended) return {Code::task_ended, task.partitions[index].assigned, 0};
@@ -226,7 +229,9 @@ Share report(Task& task, const Policy& policy, size_t index, uint64_t done, Mill
 
 Code finish(Task& task, const Policy& policy, size_t index, uint64_t done, Millis elapsed,
             Millis now) {
-  if (const Code code = take(task, index, done, elapsed); code != Code::ok) return code;
+  // Who has nothing to do may end as soon as it begins. A repeated finish is told so as ever.
+  const Code code = take(task, index, done, elapsed, Millis(0));
+  if (code != Code::ok) return code;
   Partition& partition = task.partitions[index];
   partition.measures.push_back(partition.measures.back());
   partition.done = std::min(done, kIterationsMax);  // Its last word, even if it once said more.

@@ -36,7 +36,8 @@ Share start(Task& task, size_t partition, Millis elapsed, Millis now);
 // `done` may be an estimate, and less than the last one.
 Share report(Task& task, const Policy& policy, size_t partition, uint64_t done, Millis elapsed,
              Millis now);
-// The partition takes no more. What it had left goes to the others.
+// The partition takes no more. What it had left goes to the others. Unlike reports it need not come
+// some time after what was said before.
 Code finish(Task& task, const Policy& policy, size_t partition, uint64_t done, Millis elapsed,
             Millis now);
 // What it had done is lost with it: it has never been there.

@@ -223,6 +223,25 @@ TEST(Split, IsExactAndFair) {
   }
 }
 
+TEST(Balancer, WhoHasNothingToDoMayEndAtOnce) {
+  Task task = make_task(1, 2, seconds(40));
+  EXPECT_EQ(start(task, 1, Millis(0), Millis(0)).assigned, 0U);
+  EXPECT_EQ(report(task, by_speed(), 1, 0, Millis(0), Millis(0)).code, Code::not_started);
+  EXPECT_EQ(finish(task, by_speed(), 1, 0, Millis(0), Millis(0)), Code::ok);
+  EXPECT_EQ(finish(task, by_speed(), 1, 0, Millis(0), Millis(0)), Code::not_started);
+  EXPECT_EQ(finish(task, by_speed(), 1, 0, seconds(1), seconds(1)), Code::ended);
+}
+
+TEST(Balancer, AnEndSoonAfterAReportSaysNothingAboutSpeed) {
+  Task task = task_of(1000, {ran(100, seconds(20), 5), ran(100, seconds(20), 5)});
+  EXPECT_EQ(finish(task, by_speed(), 0, 400, seconds(19), seconds(20)), Code::not_started);
+  EXPECT_EQ(finish(task, by_speed(), 0, 400, seconds(20), seconds(20)), Code::ok);
+  EXPECT_EQ(task.partitions[0].done, 400U);
+  EXPECT_EQ(task.partitions[0].speed(), 5);
+  EXPECT_EQ(finish(task, by_speed(), 1, 400, Millis(20'001), Millis(20'001)), Code::ok);
+  EXPECT_EQ(task.partitions[1].speed(), 5);
+}
+
 // Partitions of any speed, which changes; some die with what they have done and begin again, some
 // leave. Whatever happens, in the end everything is done, and at every moment what is to do is in
 // somebody's share or known to be in nobody's.

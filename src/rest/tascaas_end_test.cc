@@ -372,6 +372,19 @@ TEST_F(TascaasEnd, WhatWaitsIsSparedIfResultsLeaveNothing) {
   EXPECT_TRUE(tenant.job(job).partitions(2).spare());
 }
 
+TEST_F(TascaasEnd, WhoHasNothingToDoMayEndAtOnce) {
+  tenant.drop("a.config", 1, 0, 2);
+  const std::string infra = tenant.enroll();
+  const std::string job = tenant.fetch(infra, 2)[0].at("ID");
+  EXPECT_EQ(assigned(job, "start?worker=1&dt=0"), 0U);
+  EXPECT_EQ(lb(job, "finish?worker=1&nIter=0&dt=0"), "0\n");
+  EXPECT_EQ(lb(job, "finish?worker=1&nIter=0&dt=0"), "3 5\n");
+  assigned(job, "start?worker=0&dt=0");
+  EXPECT_EQ(lb(job, "finish?worker=0&nIter=1&dt=0.3"), "0\n");
+  EXPECT_EQ(tenant.upload(infra, job, 0), 200);
+  EXPECT_EQ(state(job), "done");
+}
+
 TEST_F(TascaasEnd, WithoutATimeWhoIsSilentForHalfOfTheTimeoutIsHandedOutAgain) {
   tenant.drop("a.config", 7, 0);
   const std::string infra = tenant.enroll();

@@ -117,13 +117,15 @@ struct Model {
     return kOk;
   }
 
-  // Without a balance.
-  int report(size_t w, uint64_t done, int64_t dt) {
+  // Without a balance. Reports are a second apart; an end may come at any time, but for one that is
+  // repeated, and says nothing about speed if it comes sooner.
+  int report(size_t w, uint64_t done, int64_t dt, bool last = false) {
     Worker& one = workers[w];
     if (!one.started) return kAgain;
     const int64_t at = one.resumed + dt;
-    if (at - one.last < 1) return kAgain;
+    if (at - one.last < (last && !one.finished ? 0 : 1)) return kAgain;
     if (one.finished) return kEnded;
+    if (at == one.last) return kOk;
     if (one.speed <= 0 && done < one.done) return kOk;  // Nothing is stored.
     if (one.speed <= 0 || done > one.done) {
       one.speed = static_cast<double>(done - one.done) / static_cast<double>(at - one.last);
@@ -269,7 +271,7 @@ class Rules {
     if (spared) return;
     Worker& one = model_.workers[w];
     done = model_.last_word(one, done);
-    ASSERT_EQ(static_cast<int>(share.code), model_.report(w, done, dt));
+    ASSERT_EQ(static_cast<int>(share.code), model_.report(w, done, dt, true));
     if (share.code != balance::Code::ok) return;
     one.finished = true;
     one.done = one.assigned = done;
