@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hub/test_tenant.h"
+#include "tascaas/ending.h"
 
 namespace dunlin::rest {
 namespace {
@@ -383,6 +384,35 @@ TEST_F(TascaasEnd, WhoHasNothingToDoMayEndAtOnce) {
   EXPECT_EQ(lb(job, "finish?worker=0&nIter=1&dt=0.3"), "0\n");
   EXPECT_EQ(tenant.upload(infra, job, 0), 200);
   EXPECT_EQ(state(job), "done");
+}
+
+TEST_F(TascaasEnd, AJobFailsWhosePartitionsDoNothing) {
+  tenant.drop("a.config", 100, 600);
+  const std::string infra = tenant.enroll();
+  std::string job;
+  size_t fetched = 0;
+  while (fetched < 50) {
+    const json configs = tenant.fetch(infra, 1);
+    if (configs.empty()) break;
+    job = configs[0].at("ID");
+    assigned(job, fmt::format("start?worker={}&dt=0", fetched));
+    rest.clock().move(seconds(2));
+    EXPECT_EQ(lb(job, fmt::format("finish?worker={}&nIter=0&dt=2", fetched++)), "0\n");
+  }
+  EXPECT_EQ(fetched, 10U);
+  EXPECT_EQ(state(job), "failed");
+}
+
+TEST_F(TascaasEnd, AJobFailsThatMayHaveNoMorePartitions) {
+  tascaas::Job job;
+  job.set_iterations(2000);
+  job.set_created_ms(tascaas::to_ms(rest.clock().wall()));
+  for (int i = 0; i < 1000; ++i) {
+    tascaas::add_partition(job, 1);
+    tascaas::finish_by_results(*job.mutable_partitions(i));
+  }
+  tenant.keep("full", job);
+  EXPECT_EQ(state("full"), "failed");
 }
 
 TEST_F(TascaasEnd, WithoutATimeWhoIsSilentForHalfOfTheTimeoutIsHandedOutAgain) {

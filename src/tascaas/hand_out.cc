@@ -101,24 +101,28 @@ Loss loss_of(const Job& job, const Job::Partition& partition, const Tenant& tena
   const WallTime heard = from_ms(partition.heard_ms());
   const Millis silent = now - heard;
   const Millis start_time(tenant.start_ms());
-  if (partition.finished()) {  // What it has done is worth nothing before it is there.
-    return partition.done() > 0 && silent > start_time ? Loss::left : Loss::none;
-  }
   const auto& known = dispatch.infrastructures;
   const auto holder = std::ranges::find(known, partition.holder(), &balance::Infrastructure::id);
   const bool gone = !partition.holder().empty() && holder == known.end();
+  // It is not to blame if its infrastructure has fallen silent with it.
+  const auto blame = [&](WallTime since, Millis wait) {
+    return holder != known.end() && holder->seen > since + wait / 2 ? Loss::crashed : Loss::left;
+  };
+  if (partition.finished()) {  // What it has done is worth nothing before it is there.
+    const bool missing = partition.done() > 0 && silent > start_time;
+    return missing ? blame(heard, start_time) : Loss::none;
+  }
   if (!partition.started()) {
-    const bool late = now - from_ms(partition.handed_ms()) > start_time;
-    return gone || late ? Loss::left : Loss::none;
+    const WallTime handed = from_ms(partition.handed_ms());
+    if (gone) return Loss::left;
+    return now - handed > start_time ? blame(handed, start_time) : Loss::none;
   }
   const Millis patience = patience_of(job, tenant);
   // Who is balanced may be silent until its next report is due, and some time after that.
   const Millis report = is_balanced(job) ? Millis(job.report_ms()) * 3 / 2 : Millis(0);
   const Millis forgotten = kGoneTimes * Millis(tenant.scale_ms());
   if (gone && silent > std::min(patience / 2, std::max(forgotten, report))) return Loss::left;
-  if (silent <= patience) return Loss::none;
-  // It is not to blame if its infrastructure has fallen silent with it.
-  return holder != known.end() && holder->seen > heard + patience / 2 ? Loss::crashed : Loss::left;
+  return silent > patience ? blame(heard, patience) : Loss::none;
 }
 
 // Partitions that may be lost, or may have ended without a word.

@@ -26,6 +26,19 @@ void spare(Job::Partition& partition) {
   partition.set_done(0);
 }
 
+// How many in a row, up to the last one, have ended without having done anything of what they were
+// told.
+uint32_t idle_at_last(const Job& job) {
+  uint32_t idle = 0;
+  for (int i = job.partitions_size(); i-- > 0;) {
+    const Job::Partition& one = job.partitions(i);
+    if (one.spare()) continue;
+    if (!one.finished() || one.done() > 0 || one.told() == 0) break;
+    ++idle;
+  }
+  return idle;
+}
+
 size_t measures_max(size_t partitions) {
   return std::clamp(kMeasuresAll / std::max<size_t>(partitions, 1), kMeasuresLeast, kMeasuresMost);
 }
@@ -68,17 +81,28 @@ void add_partition(Job& job, uint64_t iterations) {
   partition.set_turn(1);
 }
 
-bool add_rest(Job& job) {
+void add_rest(Job& job) {
   const bool all = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
   const uint64_t done = done_of(job);
   const bool room = job.partitions_size() < static_cast<int>(kPartitionsMax);
-  if (!all || done >= job.iterations() || !room) return false;
+  if (!all || done >= job.iterations() || !room) return;
+  const bool useless = idle_at_last(job) >= kCrashesMax;
   add_partition(job, job.iterations() - done);
-  return true;
+  if (!useless) return;
+  Job::Partition& added = *job.mutable_partitions(job.partitions_size() - 1);
+  added.set_queued(false);
+  added.set_crashes(kCrashesMax);
 }
 
 bool is_hopeless(const Job::Partition& partition) {
   return !partition.finished() && partition.crashes() >= kCrashesMax;
+}
+
+bool has_failed(const Job& job) {
+  if (std::ranges::any_of(job.partitions(), is_hopeless)) return true;
+  // There may be no more partitions.
+  const bool all = std::ranges::all_of(job.partitions(), &Job::Partition::finished);
+  return all && done_of(job) < job.iterations();
 }
 
 bool is_shared(const Job::Partition& partition) {

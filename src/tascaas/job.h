@@ -14,8 +14,10 @@
 
 namespace dunlin::tascaas {
 
-inline constexpr int kTries = 200;           // Of a change that others may be quicker with.
-inline constexpr uint32_t kCrashesMax = 10;  // Of a partition; then it is not queued again.
+inline constexpr int kTries = 200;  // Of a change that others may be quicker with.
+// Of a partition, and of partitions in a row that end without having done anything; then it is not
+// queued again.
+inline constexpr uint32_t kCrashesMax = 10;
 
 // The balancer's view: as TaScaaS has it, nothing is done yet and the time is that of the job file,
 // whatever was found before.
@@ -29,12 +31,15 @@ uint64_t target_seconds(const Job& job);
 
 // Adds a partition that waits to be handed out.
 void add_partition(Job& job, uint64_t iterations);
-// If all have finished and have not done enough: one for the rest.
-bool add_rest(Job& job);
+// If all have finished and have not done enough: one for the rest. It is hopeless if the last ones
+// have done nothing of what they were told.
+void add_rest(Job& job);
 // Puts one back into the queue, as if nobody had begun it. One that has `crashed` too often stays
 // out.
 void queue_again(Job& job, size_t partition, bool crashed);
 bool is_hopeless(const Job::Partition& partition);
+// Nobody is handed what is missing any more.
+bool has_failed(const Job& job);
 // Several have had it. Each may still speak for it, and nobody knows whose results will stay.
 bool is_shared(const Job::Partition& partition);
 

@@ -41,7 +41,7 @@ void describe(const Job& job, const Tenant& tenant, WallTime now, JobStatus& sta
     status.eta = 0;
   } else if (is_silent(job, tenant, now)) {
     status.state = "lost";
-  } else if (std::ranges::any_of(job.partitions(), is_hopeless)) {
+  } else if (has_failed(job)) {
     status.state = "failed";
   } else {
     status.state = job.begun_ms() != 0 ? "running" : "waiting";

@@ -16,8 +16,8 @@ namespace dunlin::tascaas {
 struct JobStatus {
   std::string id;
   std::string file;
-  std::string state;         // refused, waiting, running, done, failed (a partition crashed
-                             // too often), or lost (nobody was heard of for long, and nothing
+  std::string state;         // refused, waiting, running, done, failed (a partition was
+                             // lost too often), or lost (nobody was heard of for long, and nothing
                              // waits).
   std::string refused = {};  // Why.
   int64_t taken_ms = 0;
@@ -33,7 +33,7 @@ struct JobStatus {
 struct PartitionStatus {
   size_t partition = 0;
   // waiting (to be handed out), handed (out, and not begun), running, finished (without its
-  // results), done, spare (nothing was left for it), failed (it crashed too often).
+  // results), done, spare (nothing was left for it), failed (it was lost too often).
   std::string_view state;
   uint64_t assigned = 0;
   uint64_t done = 0;

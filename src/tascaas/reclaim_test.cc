@@ -146,6 +146,47 @@ TEST_F(Reclaim, WhoReportsInTimeKeepsItsPartition) {
   EXPECT_TRUE(partition(1).queued()) << "it is late";
 }
 
+// Its upload is refused, or too large, whenever it comes.
+TEST_F(Reclaim, WhoNeverBringsResultsFailsAtLast) {
+  say(Word::finish, 0, 5000, seconds(1));
+  upload_results(0);
+  int turns = 1;
+  for (; turns < 20; ++turns) {
+    say(Word::finish, 1, 5000, seconds(1));
+    now_ += Millis(tenant_.start_ms()) + seconds(1);
+    ASSERT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+    ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+    if (hand_out(*store_, tenant_, infra_, 1, now_).value().empty()) break;
+    say(Word::start, 1, 0);
+  }
+  EXPECT_EQ(turns, 10);
+  EXPECT_TRUE(has_failed(read_tascaas_job(store_->table(), job_).value().record));
+}
+
+TEST_F(Reclaim, WhoNeverStartsFailsAtLast) {
+  int turns = 0;
+  for (; turns < 20; ++turns) {
+    now_ += Millis(tenant_.start_ms()) + seconds(1);
+    ASSERT_TRUE(update(*store_, tenant_, infra_, {}, now_).ok());
+    ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+    if (hand_out(*store_, tenant_, infra_, 2, now_).value().empty()) break;
+  }
+  EXPECT_EQ(turns, 9) << "the first time it had started";
+  EXPECT_TRUE(is_hopeless(partition(1)));
+}
+
+TEST_F(Reclaim, WhoseInfrastructureIsSilentIsNotToBlame) {
+  say(Word::finish, 1, 5000, seconds(1));
+  now_ += Millis(tenant_.start_ms()) + seconds(1);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  ASSERT_TRUE(partition(1).queued());
+  ASSERT_EQ(hand_out(*store_, tenant_, infra_, 2, now_).value().size(), 2U);
+  now_ += Millis(tenant_.start_ms()) + seconds(1);
+  ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
+  EXPECT_EQ(partition(1).turn(), 3U);
+  EXPECT_EQ(partition(1).crashes(), 0U);
+}
+
 TEST_F(Reclaim, AJobThatComesBackIsLookedAfter) {
   now_ += Millis(tenant_.timeout_ms()) + seconds(1);
   ASSERT_TRUE(reclaim(*store_, tenant_, now_).ok());
