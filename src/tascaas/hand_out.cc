@@ -15,6 +15,7 @@ namespace dunlin::tascaas {
 namespace {
 
 constexpr Millis kHold = std::chrono::seconds(30);  // From the pull to the commit.
+constexpr size_t kWorthlessMax = 100;               // Tickets, in one call.
 constexpr int kGoneTimes = 5;                       // Scale times, as balance::advance() has it.
 
 struct Pulled {
@@ -183,27 +184,41 @@ Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& 
   return TRY(write_job(store, id, before, job, now)).has_value();
 }
 
-}  // namespace
-
-Result<std::vector<Handed>> hand_out(Store& store, const Tenant& tenant, const std::string& id,
-                                     size_t max, WallTime now) {
-  const std::string queue = queue_of(tenant.name());
+// Pulls some tickets and hands out what they are for. Returns how many there were.
+Result<size_t> hand_out_some(Store& store, const std::string& queue, const std::string& id,
+                             size_t max, WallTime now, std::vector<Handed>& all) {
   std::map<std::string, std::vector<Pulled>> by_job;
   std::vector<std::string> order;  // Of the jobs: the oldest first.
-  for (const Delivery& one :
-       TRY(store.queue().pull(queue, std::min(max, kHandOutMax), kHold, Millis(0)))) {
+  const std::vector<Delivery> tickets = TRY(store.queue().pull(queue, max, kHold, Millis(0)));
+  for (const Delivery& one : tickets) {
     const std::optional<Ticket> ticket = read_ticket(one.body);
     const std::string job = ticket ? ticket->job : "";  // Nobody's: it goes.
     std::vector<Pulled>& of_job = by_job[job];
     if (of_job.empty()) order.push_back(job);
     of_job.push_back({ticket.value_or(Ticket()), one.lease});
   }
-  std::vector<Handed> all;
   for (const std::string& job : order) {
-    Result<std::vector<Handed>> some = hand_out_of_job(store, queue, job, by_job[job], id, now);
+    for (Handed& one : TRY(hand_out_of_job(store, queue, job, by_job[job], id, now))) {
+      all.push_back(std::move(one));
+    }
+  }
+  return tickets.size();
+}
+
+}  // namespace
+
+Result<std::vector<Handed>> hand_out(Store& store, const Tenant& tenant, const std::string& id,
+                                     size_t max, WallTime now) {
+  max = std::min(max, kHandOutMax);
+  const std::string queue = queue_of(tenant.name());
+  std::vector<Handed> all;
+  // Tickets of what was spared must not cost a request each: who asks for one would come as often.
+  // Who has got something asks again anyway, and soon knows what it has.
+  for (size_t worthless = 0; all.empty() && worthless < kWorthlessMax;) {
+    const Result<size_t> some = hand_out_some(store, queue, id, max, now, all);
     if (!some.ok() && all.empty()) return some.error();
-    if (!some.ok()) break;  // What is handed out already must be told.
-    for (Handed& one : std::move(some).value()) all.push_back(std::move(one));
+    if (!some.ok() || some.value() == 0) break;  // What is handed out already must be told.
+    worthless += some.value();
   }
   if (all.empty()) return all;
   // The advice may do without the number; the infrastructure may not do without its partitions.

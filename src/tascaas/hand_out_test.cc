@@ -2,6 +2,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "sim/clock.h"
 #include "store/memory.h"
@@ -78,7 +79,8 @@ class HandOut : public testing::Test {
                            clock_.wall())
                       .ok());
     }
-    EXPECT_EQ(take_in(*store_, tenant_, clock_.wall()).value().size(), 2U);
+    taken_ = take_in(*store_, tenant_, clock_.wall()).value();
+    EXPECT_EQ(taken_.size(), 2U);
     infra_ = register_infrastructure(*store_, tenant_, 4, 4, clock_.wall()).value();
   }
 
@@ -95,6 +97,7 @@ class HandOut : public testing::Test {
   std::unique_ptr<CallStore> store_ = memory_store(clock_);
   Tenant tenant_;
   std::string infra_;
+  std::vector<Taken> taken_;
   std::set<std::pair<std::string, size_t>> told_;
 };
 
@@ -132,6 +135,17 @@ TEST_F(HandOut, WhatWasSparedBeforeAConflictIsNotTold) {
   ask(overtaken);
   EXPECT_TRUE(overtaken.happened());
   EXPECT_EQ(told_.size(), 2U) << "those of the other job";
+}
+
+// What the first two tickets were for is not needed any more.
+TEST_F(HandOut, WhoAsksForOneGetsOneAlthoughOthersWereSpared) {
+  auto job = read_tascaas_job(store_->table(), taken_[0].job).value();
+  for (Job::Partition& one : *job.record.mutable_partitions()) one.set_queued(false);
+  const std::string value = job.record.SerializeAsString();
+  ASSERT_TRUE(store_->table().put(kTable, {job_row(taken_[0].job), value, job.version}).ok());
+  const auto handed = hand_out(*store_, tenant_, infra_, 1, clock_.wall()).value();
+  ASSERT_EQ(handed.size(), 1U);
+  EXPECT_EQ(handed[0].job, taken_[1].job);
 }
 
 TEST_F(HandOut, AllStepsAreTried) {
