@@ -18,14 +18,6 @@ constexpr size_t kMeasuresLeast = 6;
 constexpr size_t kMeasuresMost = 256;
 constexpr size_t kUuid = 36;
 
-void spare(Job::Partition& partition) {
-  partition.set_queued(false);
-  partition.set_finished(true);
-  partition.set_spare(true);
-  partition.set_assigned(0);
-  partition.set_done(0);
-}
-
 // How many in a row, up to the last one, have ended without having done anything of what they were
 // told.
 uint32_t idle_at_last(const Job& job) {
@@ -141,6 +133,14 @@ uint64_t done_of(const Job& job) {
 
 bool is_nothing_left(const Job& job) {
   return is_balanced(job) && done_of(job) >= job.iterations();
+}
+
+void spare(Job::Partition& partition) {
+  partition.set_queued(false);
+  partition.set_finished(true);
+  partition.set_spare(true);
+  partition.set_assigned(0);
+  partition.set_done(0);
 }
 
 void spare_waiting(Job& job) {

@@ -49,6 +49,8 @@ uint64_t done_of(const Job& job);
 bool is_nothing_left(const Job& job);
 // If so, what waits need not be handed out any more; what has failed for good need not be done.
 void spare_waiting(Job& job);
+// Ends a partition that nobody has begun: there is nothing for it to do.
+void spare(Job::Partition& partition);
 // All that somebody had to do is done. What a job still needs for its end are the results.
 bool is_worked_off(const Job& job);
 // From then on nothing of it changes.

@@ -229,7 +229,17 @@ class Rules {
 
   void start(size_t w) {
     const auto dt = static_cast<int64_t>(random_.below(3));
+    // Who begins when nothing is left has no part in the job.
+    Worker& fresh = model_.workers[w];
+    const bool spared = !fresh.started && !fresh.finished && model_.left() == 0;
     const balance::Share share = say(Word::start, w, 0, dt);
+    if (spared) {
+      EXPECT_TRUE(share.code == balance::Code::ok && share.assigned == 0);
+      fresh.spare = fresh.finished = true;
+      fresh.queued = false;
+      fresh.assigned = 0;
+      return compare();
+    }
     ASSERT_EQ(static_cast<int>(share.code), model_.start(w, dt, since()));
     if (share.code != balance::Code::ok) return;
     const Worker& one = model_.workers[w];
@@ -375,6 +385,7 @@ class Rules {
           << "worker " << i << " has " << found.assigned() << ", not " << one.assigned;
       EXPECT_EQ(found.done(), one.done) << "worker " << i;
       EXPECT_EQ(found.finished(), one.finished) << "worker " << i;
+      EXPECT_EQ(found.spare(), one.spare) << "worker " << i;
     }
   }
 

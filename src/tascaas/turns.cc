@@ -54,6 +54,13 @@ uint64_t last_word(const Job::Partition& partition, uint64_t said) {
 balance::Share apply(Job& job, const Said& said, WallTime now) {
   if (job.begun_ms() == 0) job.set_begun_ms(to_ms(now));
   const Millis since = std::max(now - from_ms(job.begun_ms()), Millis(0));
+  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(said.partition));
+  const bool fresh = !partition.started() && !partition.finished();
+  if (said.word == Word::start && fresh && is_nothing_left(job)) {
+    spare(partition);  // It may die at once: the job must not wait for it.
+    partition.set_heard_ms(to_ms(now));
+    return {};
+  }
   balance::Task task = task_of(job);
   const bool may_grow = balance::may_grow(task, said.partition);
   balance::Share share;
@@ -62,12 +69,11 @@ balance::Share apply(Job& job, const Said& said, WallTime now) {
   } else if (said.word == Word::report) {
     share = balance::report(task, policy_of(job), said.partition, said.done, said.elapsed, since);
   } else {
-    const uint64_t done = last_word(job.partitions(static_cast<int>(said.partition)), said.done);
+    const uint64_t done = last_word(partition, said.done);
     share.code = balance::finish(task, policy_of(job), said.partition, done, said.elapsed, since);
     share.eta = task.eta;
   }
   set_task(job, task);
-  Job::Partition& partition = *job.mutable_partitions(static_cast<int>(said.partition));
   partition.set_heard_ms(to_ms(now));
   if (share.code == balance::Code::ok && said.word != Word::finish) {
     const uint64_t least = partition.has_told() ? partition.told() : share.assigned;
