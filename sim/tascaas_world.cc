@@ -591,7 +591,9 @@ void TascaasWorld::upload(Run& run, int tries) {
     const std::string text = std::to_string(call.results);
     const auto put = tascaas::put_text(store, kTenant, key, text, begin(service, call));
     // What fails of it is done by who looks after the job.
-    if (put.ok()) (void)tascaas::results_came(store, job, partition, begin(service, call)).ok();
+    if (put.ok()) {
+      (void)tascaas::results_came(store, kTenant, job, partition, begin(service, call)).ok();
+    }
     return {put};
   };
   ask(wanted, [this, &run, tries](const Reply* reply) {

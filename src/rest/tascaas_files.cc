@@ -77,7 +77,8 @@ Result<void> do_put(Call& call, Store& store) {
     TRY(tascaas::take_in(store, known, call.now()));
   }
   if (const auto place = tascaas::place_of_results(key)) {
-    const auto ended = tascaas::results_came(store, place->job, place->partition, call.now());
+    const auto ended =
+        tascaas::results_came(store, tenant, place->job, place->partition, call.now());
     // The results are there: else whoever looks after the job finds them.
     if (!ended.ok()) log::warning("cannot look at job {}: {}", place->job, ended.error().what);
   }

@@ -191,6 +191,31 @@ TEST_F(Tascaas, AnotherTenantSeesNothing) {
             std::string::npos);
 }
 
+// Who knows the id of a job of others can put files beside its own only.
+TEST_F(Tascaas, ResultsOfAnotherTenantEndNothing) {
+  TestTenant other(rest, "biology");
+  tenant.drop("a.config", 3, 0);
+  const std::string job = tenant.fetch(tenant.enroll(), 1)[0].at("ID");
+  lb(job, "start?worker=0&dt=0");
+  EXPECT_EQ(other.upload(other.enroll(), job, 0), 200);
+  EXPECT_FALSE(tenant.job(job).partitions(0).finished());
+}
+
+TEST_F(Tascaas, ResultsUnderAnotherNameEndNothing) {
+  tenant.drop("a.config", 3, 0);
+  const std::string id = tenant.enroll();
+  const std::string job = tenant.fetch(id, 1)[0].at("ID");
+  lb(job, "start?worker=0&dt=0");
+  const HttpAnswer url = rest.get(fmt::format("/results/upload/{}/000?wID={}", job, id));
+  ASSERT_EQ(url.status, 200);
+  HttpClient client(rest.port());
+  EXPECT_EQ(client.ask("PUT", url.body.substr(url.body.find("/signed/")), "", "results").status,
+            200);
+  EXPECT_FALSE(tenant.job(job).partitions(0).finished());
+  EXPECT_EQ(tenant.upload(id, job, 0), 200);
+  EXPECT_TRUE(tenant.job(job).partitions(0).finished());
+}
+
 TEST_F(Tascaas, ALifeOfAPartition) {
   tenant.drop("a.config", 1'000'000, 600);
   const std::string id = tenant.enroll();

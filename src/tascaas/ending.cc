@@ -79,11 +79,13 @@ void finish_by_results(Job::Partition& partition) {
   partition.set_assigned(partition.done());
 }
 
-Result<void> results_came(Store& store, const std::string& id, size_t partition, WallTime now) {
+Result<void> results_came(Store& store, const std::string& tenant, const std::string& id,
+                          size_t partition, WallTime now) {
   for (int tries = 0; tries < kTries; ++tries) {
     const auto row = read_tascaas_job(store.table(), id);
     if (!row.ok() && row.error().code == Code::not_found) return {};  // Results of anything.
     const Stored<Job> before = TRY(row);
+    if (before.record.tenant() != tenant) return {};
     if (before.record.ended_ms() != 0 || !has_partition(before.record, partition)) return {};
     Job job = before.record;
     Job::Partition& its = *job.mutable_partitions(static_cast<int>(partition));

@@ -25,8 +25,10 @@ Result<std::optional<uint64_t>> write_job(Store& store, const std::string& id,
 Result<Tenant> uploader(Table& table, const std::string& infrastructure, const std::string& job,
                         const std::string& partition, WallTime now);
 
-// Results of a partition are there: its job may have ended with them.
-Result<void> results_came(Store& store, const std::string& job, size_t partition, WallTime now);
+// Results of a partition are there among a tenant's files: its job may have ended with them, if
+// that is its tenant.
+Result<void> results_came(Store& store, const std::string& tenant, const std::string& job,
+                          size_t partition, WallTime now);
 
 // Whether results that are there say at once that a partition has ended: whoever has it will say no
 // more, or it waits for nobody else. One that is balanced may have more to say.

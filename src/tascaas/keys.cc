@@ -57,6 +57,7 @@ std::optional<size_t> read_partition_number(std::string_view text) {
   uint32_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc() || end != text.data() + text.size()) return {};
+  if (text.size() > 1 && text.starts_with('0')) return {};
   return number;
 }
 

@@ -56,7 +56,8 @@ struct ResultPlace {
   size_t partition = 0;
 };
 std::optional<ResultPlace> place_of_results(std::string_view key);
-// The number of a partition, as clients write it in paths.
+// The number of a partition, as clients write it in paths. There is one way to do so: "007" names
+// another file than "7".
 std::optional<size_t> read_partition_number(std::string_view text);
 
 inline int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }

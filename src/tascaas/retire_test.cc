@@ -69,7 +69,7 @@ class Retire : public testing::Test {
     now_ += std::chrono::seconds(60);
     EXPECT_EQ(say(job, Word::finish, std::chrono::seconds(60)).code, balance::Code::ok);
     put(result_key(job, "0", "results.dat"), "results");
-    EXPECT_TRUE(results_came(*store_, job, 0, now_).ok());
+    EXPECT_TRUE(results_came(*store_, "t", job, 0, now_).ok());
     return job;
   }
   void retire_at(WallTime now) { ASSERT_TRUE(retire(*store_, rule_, now).ok()); }
