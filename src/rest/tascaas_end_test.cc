@@ -6,6 +6,7 @@
 
 #include "hub/test_tenant.h"
 #include "tascaas/ending.h"
+#include "tascaas/turns.h"
 
 namespace dunlin::rest {
 namespace {
@@ -38,6 +39,13 @@ class TascaasEnd : public testing::Test {
     }
     const TestRest other({}, &rest);
     tenant.enroll(1, 1, &other);
+  }
+
+  // The balance.rep of its first partition.
+  std::string report(const std::string& job) {
+    const std::string key = tascaas::result_key(job, "0", "balance.rep");
+    const auto found = tascaas::find_file(tenant.store().table(), "physics", key);
+    return found.ok() ? tascaas::read_file(tenant.store(), found.value().file, 10'000).value() : "";
   }
 
   mutable TestRest rest;
@@ -123,6 +131,7 @@ TEST_F(TascaasEnd, WhoseResultsNeverComeIsHandedOutAgain) {
   assigned(job, "start?worker=0&dt=0");
   rest.clock().move(seconds(20));
   EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=20"), "0\n");
+  EXPECT_EQ(report(job), tascaas::speed_report(job, tenant.job(job), 0));
   pass(seconds(99), infra);
   EXPECT_TRUE(tenant.fetch(infra, 1).empty());
   pass(seconds(2), infra);
@@ -132,6 +141,7 @@ TEST_F(TascaasEnd, WhoseResultsNeverComeIsHandedOutAgain) {
   EXPECT_EQ(lb(job, "finish?worker=0&nIter=1000&dt=30"), "0\n");
   EXPECT_EQ(tenant.upload(infra, job, 0), 200);
   EXPECT_EQ(state(job), "done");
+  EXPECT_EQ(report(job), tascaas::speed_report(job, tenant.job(job), 0)) << "of the last run";
 }
 
 // Its daemon is dead, and it works on.
