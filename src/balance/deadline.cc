@@ -75,6 +75,7 @@ Forecast forecast(const Task& task, Millis now, Millis left) {
   Forecast found;
   if (remaining <= 0) {
     found.eta = 0;
+    if (left <= Millis(0)) found.chance = 0;  // All is done, and too late.
     return found;
   }
   if (working == 0) {  // Nothing is known as long as nobody has said anything.

@@ -64,6 +64,9 @@ TEST(Deadline, TheForecastSaysWhatWouldMeetIt) {
   const Forecast even = forecast(task, seconds(50), seconds(450));
   EXPECT_NEAR(even.chance, 0.5, 0.01);
   EXPECT_EQ(forecast(task, seconds(50), Millis(0)).chance, 0);
+  const Task done = steady(10'000, {100, 100}, 5);  // Its results may still be on their way.
+  EXPECT_EQ(forecast(done, seconds(50), seconds(1)).chance, 1);
+  EXPECT_EQ(forecast(done, seconds(50), seconds(-3)).chance, 0);
   EXPECT_EQ(forecast(task, seconds(500), seconds(1)).more_slots, 0U);  // Nobody is there to count.
 }
 
