@@ -43,9 +43,9 @@ Result<std::vector<Input>> inputs_of(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     const std::string name = std::filesystem::path(file).filename().string();
     const std::string key = std::string(tascaas::kInput) + tascaas::file_key_of(name);
-    if (name.empty() || !tascaas::is_file_key(key)) {
+    if (!tascaas::is_file_name(std::string(tascaas::kInput) + name)) {
       return Error{Code::invalid, fmt::format("{} cannot be the name of a file of a tenant: it has "
-                                              "more than {} bytes, or none",
+                                              "%XX, or more than {} bytes, or none",
                                               quote(name), tascaas::kFileKeyMax)};
     }
     inputs.push_back({key, file});

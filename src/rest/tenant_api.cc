@@ -147,8 +147,10 @@ Result<void> put_file(Call& call, Store& store) {
   if (!key.starts_with(tascaas::kInput) || key.starts_with(tascaas::kRefused)) {
     return Error{Code::denied, "only files in input/ can be put: name it input/NAME"};
   }
-  if (!tascaas::is_file_key(key)) {
-    return Error{Code::invalid, fmt::format("{} cannot be the name of a file", quote(key))};
+  if (!tascaas::is_file_name(call.path("key"))) {
+    return Error{Code::invalid, fmt::format("{} cannot be the name of a file: it has %XX, a part "
+                                            "that is empty, . or .., or more than {} bytes",
+                                            quote(call.path("key")), tascaas::kFileKeyMax)};
   }
   if (tascaas::is_job_file(key)) return put_job(call, store, *tenant, key);
   Spool spool;

@@ -50,6 +50,9 @@ TEST_F(TenantApi, FilesArePutAndRead) {
   EXPECT_EQ(ask("PUT", "/files/input/refused/x", "mine").status, 403);
   EXPECT_EQ(ask("GET", "/files/input/nothing").status, 404);
   EXPECT_EQ(ask("PUT", "/files/input/" + std::string(500, 'x'), "").status, 400);
+  EXPECT_EQ(ask("PUT", "/files/input/two%2520words", "3").status, 400) << "it is two words";
+  EXPECT_EQ(ask("PUT", "/files/input/%2e%2e", "").status, 400);
+  EXPECT_EQ(ask("PUT", "/files/input/a/%2e%2e/b", "").status, 400);
   const json first = read("/files?max=1");
   EXPECT_EQ(first.at("files").size(), 1U);
   const json second = read("/files?max=9&after=" + first.at("next").get<std::string>());

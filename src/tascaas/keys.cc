@@ -1,5 +1,7 @@
 #include "tascaas/keys.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -35,8 +37,14 @@ std::string uuid_from(std::string_view bytes) {
 }
 
 bool is_file_key(std::string_view key) {
-  return is_visible(key, kFileKeyMax) && !key.starts_with('/') && !key.ends_with('/') &&
-         key.find("//") == std::string_view::npos;
+  if (!is_visible(key, kFileKeyMax)) return false;
+  for (size_t from = 0; from <= key.size();) {
+    const size_t slash = std::min(key.find('/', from), key.size());
+    const std::string_view part = key.substr(from, slash - from);
+    if (part.empty() || part == "." || part == "..") return false;
+    from = slash + 1;
+  }
+  return true;
 }
 
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name) {
@@ -51,6 +59,16 @@ std::string file_key_of(std::string_view name) {
         visible ? std::string(1, byte) : fmt::format("%{:02X}", static_cast<unsigned char>(byte));
   }
   return key;
+}
+
+bool is_file_name(std::string_view name) {
+  const auto is_digit = [&](size_t at) {
+    return at < name.size() && std::isxdigit(static_cast<unsigned char>(name[at])) != 0;
+  };
+  for (size_t at = name.find('%'); at != std::string_view::npos; at = name.find('%', at + 1)) {
+    if (is_digit(at + 1) && is_digit(at + 2)) return false;
+  }
+  return is_file_key(file_key_of(name));
 }
 
 std::optional<size_t> read_partition_number(std::string_view text) {

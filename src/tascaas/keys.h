@@ -44,11 +44,15 @@ inline constexpr std::string_view kInput = "input/";
 inline constexpr std::string_view kRefused = "input/refused/";
 inline constexpr std::string_view kResults = "output/results/";
 inline constexpr size_t kFileKeyMax = 400;
+// No part of it is . or .., which clients leave out of URLs.
 bool is_file_key(std::string_view key);
 std::string result_key(std::string_view job, std::string_view worker, std::string_view name);
 
 // What users call a file, as a key: bytes that no key may have become %XX.
 std::string file_key_of(std::string_view name);
+// Whether a new file may be called so: its key is one, and that of no other name. "a%20b" would be
+// the same file as "a b".
+bool is_file_name(std::string_view name);
 
 // Whose results a file is; nothing if it is another one.
 struct ResultPlace {
