@@ -11,9 +11,10 @@ namespace {
 
 // No part can be mistaken for another: lengths stand in front.
 std::string sign(const Permit& permit, std::string_view expires, std::string_view key) {
-  std::string text = "dunlin signed url 1";
+  std::string text = "dunlin signed url 2";
+  const std::string since = std::to_string(permit.since_ms);
   for (const std::string_view part :
-       {std::string_view(permit.method), std::string_view(permit.tenant),
+       {std::string_view(permit.method), std::string_view(permit.tenant), std::string_view(since),
         std::string_view(permit.key), expires}) {
     text += fmt::format("\n{}:{}", part.size(), part);
   }

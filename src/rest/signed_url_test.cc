@@ -43,6 +43,7 @@ TEST(SignedUrl, IsGoodForOneMethodAndFileUntilATime) {
   EXPECT_EQ(check({"PUT", kPermit.tenant, kPermit.key}, parts), Signature::wrong);
   EXPECT_EQ(check({"GET", "others", kPermit.key}, parts), Signature::wrong);
   EXPECT_EQ(check({"GET", kPermit.tenant, "input/water"}, parts), Signature::wrong);
+  EXPECT_EQ(check({"GET", kPermit.tenant, kPermit.key, 1}, parts), Signature::wrong);
   EXPECT_EQ(check(kPermit, parts, kNow, "another key"), Signature::wrong);
 }
 

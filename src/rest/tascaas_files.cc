@@ -33,14 +33,17 @@ Result<void> do_upload(Call& call, Store& store) {
     return call.reply(plain_text(400, "invalid job or worker"));
   }
   const std::string signing_key = TRY(call.setting().memory.signing_key(store.table()));
-  const Permit permit{"PUT", tenant.value().name(), key};
+  const Permit permit{"PUT", tenant.value().name(), key, tenant.value().created_ms()};
   return call.reply(
       plain_text(200, signed_url(call.base_url(), permit, signing_key, call.now(), kResultLife)));
 }
 
 // Whether the URL is good; replies if it is not.
 Result<bool> may_pass(Call& call, Store& store) {
-  const Permit permit{call.head().method, call.path("tenant"), call.path("key")};
+  const auto tenant = tascaas::read_tenant(store.table(), call.path("tenant"));
+  if (!tenant.ok() && tenant.error().code != Code::not_found) return tenant.error();
+  const int64_t since_ms = tenant.ok() ? tenant.value().created_ms() : 0;
+  const Permit permit{call.head().method, call.path("tenant"), call.path("key"), since_ms};
   const std::string* expires = call.query("expires");
   const std::string* signature = call.query("signature");
   const std::string key = TRY(call.setting().memory.signing_key(store.table()));

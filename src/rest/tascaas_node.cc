@@ -114,7 +114,7 @@ Result<void> do_update(Call& call, Store& store) {
 
 ordered_json config_of(const Call& call, const tascaas::Tenant& tenant,
                        const tascaas::Handed& handed, const std::string& signing_key) {
-  const Permit permit{"GET", tenant.name(), handed.input};
+  const Permit permit{"GET", tenant.name(), handed.input, tenant.created_ms()};
   const auto report = std::chrono::floor<std::chrono::seconds>(handed.report_time).count();
   return {{"ID", handed.job},
           {"reportTime", std::to_string(report)},

@@ -138,6 +138,23 @@ TEST_F(Tascaas, TheDataIsThereForWhoHasTheUrl) {
   EXPECT_EQ(rest.get(path).status, 403);
 }
 
+TEST_F(Tascaas, AUrlEndsWithItsTenant) {
+  tenant.drop("a.config", 7, 600);
+  const std::string id = tenant.enroll();
+  const json config = tenant.fetch(id, 1)[0];
+  const std::string data = config.at("data-url").get<std::string>();
+  const std::string path = data.substr(std::string("http://test").size());
+  const std::string url = rest.get("/results/upload/x/0?wID=" + id).body;
+  const std::string results = url.substr(url.find("/signed/"));
+  EXPECT_TRUE(tascaas::remove_tenant(tenant.store(), "physics").ok());
+  EXPECT_EQ(rest.get(path).status, 403);
+  rest.clock().move(seconds(1));
+  const TestTenant again(rest, "physics");
+  EXPECT_EQ(rest.get(path).status, 403);
+  EXPECT_EQ(HttpClient(rest.port()).ask("PUT", results, "", "mine").status, 403);
+  EXPECT_FALSE(again.has("output/results/x/worker-0/results.dat"));
+}
+
 TEST_F(Tascaas, ResultsCanBeReplaced) {
   const std::string id = tenant.enroll();
   EXPECT_EQ(get("/results/upload/job_x/3"), "400 missing query parameters");
