@@ -130,14 +130,14 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
   "required":["v","version","api"]})";
 
 constexpr std::string_view kTenantJob = R"({"type":"object","description":
-    "A refused job file has only job, file, state, refused and taken_ms","properties":{
+    "A refused job file is no job: it has only file, state, refused and taken_ms","properties":{
     "v":{"type":"integer"},"job":{"type":"string"},"file":{"type":"string"},
     "state":{"type":"string","enum":["refused","waiting","running","done","failed","lost"]},
     "refused":{"type":"string"},"taken_ms":{"type":"integer"},"iterations":{"type":"integer"},
     "done":{"type":"integer"},"partitions":{"type":"integer"},"waiting":{"type":"integer"},
     "running":{"type":"integer"},"finished":{"type":"integer"},"eta_s":{"description":
       "Seconds from the last report; null: nobody knows"}},
-  "required":["v","job","file","state","taken_ms"]})";
+  "required":["v","file","state","taken_ms"]})";
 
 constexpr std::string_view kTenantJobs = R"({"type":"object","properties":{
     "jobs":{"type":"array","items":{"$ref":"#/components/schemas/TenantJob"}},

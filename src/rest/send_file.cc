@@ -53,7 +53,7 @@ std::optional<ByteRange> read_range(std::string_view header, uint64_t size) {
   return ByteRange{*first, last && *last < size ? *last + 1 : size};
 }
 
-Result<void> send_file(Call& call, Store& store, const tascaas::File& file) {
+Result<void> send_file(Call& call, Store& store, const tascaas::File& file, Style style) {
   Headers headers = {{"content-type", "application/octet-stream"},
                      {"x-content-type-options", "nosniff"},
                      {"accept-ranges", "bytes"},
@@ -61,7 +61,9 @@ Result<void> send_file(Call& call, Store& store, const tascaas::File& file) {
                      {"last-modified", http_time(file.modified_ms())}};
   const std::optional<ByteRange> part = wanted(call, file);
   if (part && part->first == part->last) {
-    HttpReply none = plain_text(416, fmt::format("the file has {} bytes", file.size()));
+    const std::string why = fmt::format("the file has {} bytes", file.size());
+    HttpReply none =
+        style == Style::plain ? plain_text(416, why) : problem(416, name_of(Code::invalid), why);
     none.headers.emplace_back("content-range", fmt::format("bytes */{}", file.size()));
     return call.reply(std::move(none));
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "rest/call.h"
+#include "rest/route.h"
 #include "tascaas/records.pb.h"
 
 namespace dunlin::rest {
@@ -19,6 +20,7 @@ struct ByteRange {
 // else: then it counts as if it were not there.
 std::optional<ByteRange> read_range(std::string_view header, uint64_t size);
 
-Result<void> send_file(Call& call, Store& store, const tascaas::File& file);
+// `style`: of what it says if nothing of the range is there.
+Result<void> send_file(Call& call, Store& store, const tascaas::File& file, Style style);
 
 }  // namespace dunlin::rest

@@ -62,7 +62,7 @@ Result<void> do_get(Call& call, Store& store) {
   if (!found.ok() && found.error().code == Code::not_found) {
     return call.reply(plain_text(404, "there is no such file"));
   }
-  return send_file(call, store, TRY(found).file);
+  return send_file(call, store, TRY(found).file, Style::plain);
 }
 
 Result<void> do_put(Call& call, Store& store) {

@@ -113,7 +113,8 @@ Result<void> get_file(Call& call, Store& store) {
   const auto tenant = TRY(tenant_in(call, store));
   if (!tenant) return {};
   const std::string key = tascaas::file_key_of(call.path("key"));
-  return send_file(call, store, TRY(tascaas::find_file(store.table(), tenant->name(), key)).file);
+  const auto found = TRY(tascaas::find_file(store.table(), tenant->name(), key));
+  return send_file(call, store, found.file, Style::problem);
 }
 
 Result<void> too_large(Call& call, uint64_t most) {

@@ -93,7 +93,7 @@ Result<JobDetail> read_job_detail(Table& table, const Tenant& tenant, const std:
 
 nlohmann::ordered_json job_json(const JobStatus& job) {
   nlohmann::ordered_json object = json_object();
-  object["job"] = job.id;
+  if (job.refused.empty()) object["job"] = job.id;
   object["file"] = job.file;
   object["state"] = job.state;
   if (!job.refused.empty()) object["refused"] = job.refused;

@@ -14,7 +14,7 @@
 namespace dunlin::tascaas {
 
 struct JobStatus {
-  std::string id;
+  std::string id;  // If its file was refused, nobody knows it by that.
   std::string file;
   std::string state;         // refused, waiting, running, done, failed (a partition was
                              // lost too often), or lost (nobody was heard of for long, and nothing
