@@ -46,6 +46,7 @@ for verb in "${verbs[@]}"; do
   run $verb --at postgress://ann:sesame@127.0.0.1/lab
 done
 shut=$(free_ports 1)
+asking=()
 for bad in "postgres://ann:sesame@127.0.0.1:$shut/lab" "postgres://ann:sesame@17@127.0.0.1/lab" \
   "postgres://ann:pa%zzsesame@127.0.0.1/lab" "postgres://ann:pa#sesame@127.0.0.1/lab" \
   "postgres://ann:pa/sesame@127.0.0.1/lab" "postgres://ann:pa?sesame@127.0.0.1/lab" \
@@ -54,11 +55,16 @@ for bad in "postgres://ann:sesame@127.0.0.1:$shut/lab" "postgres://ann:sesame@17
   "queue=amqp://ann:sesame/sesame@127.0.0.1/,table=$at" "queue=$at,table=$at" \
   "queue=amqp://ann:sesame@127.0.0.1/,tabel=$at" "tabel=$at" "amqp://ann:sesame@127.0.0.1/" \
   "dunlin://sesame@127.0.0.1:7070" "dunlin://ann:sesame@127.0.0.1:7070" "ann:sesame@127.0.0.1"; do
-  run store info --at "$bad"
-  run store init --at "$bad"
-  run status last --at "$bad" --json
-  DUNLIN_AT=$bad run worker --allow-root --idle-exit 1s
+  # All at once: most of them wait for somebody who is not there.
+  (
+    run store info --at "$bad"
+    run store init --at "$bad"
+    run status last --at "$bad" --json
+    DUNLIN_AT=$bad run worker --allow-root --idle-exit 1s
+  ) &
+  asking+=($!)
 done
+wait "${asking[@]}"
 run "$at"
 run status --att "$at"
 DUNLIN_AT=aws:eu-north-1/lab run store info --aws-endpoint https://ann:sesame@127.0.0.1
