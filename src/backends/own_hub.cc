@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -26,6 +25,7 @@ struct Note {
   std::string token_file = {};
   std::string host = {};
   std::string process = {};
+  std::string birth = {};  // Empty in notes of older programs.
 };
 
 Error failure(std::string_view doing, const std::string& path) {
@@ -39,8 +39,9 @@ HubAddress as_client(HubAddress address) {
   return address;
 }
 
+// Machines may share a home.
 std::string name_of(const HubAddress& address) {
-  return fmt::format("{}:{}", address.host, address.port);
+  return fmt::format("{}@{}:{}", host_name(), address.host, address.port);
 }
 
 std::string text_of(const HubAddress& address) {
@@ -78,22 +79,26 @@ std::optional<Note> read_note(const std::string& path) {
   text.resize(static_cast<size_t>(size));
   Note note;
   std::string_view rest = text;
-  for (std::string* line : {&note.url, &note.token_file, &note.host, &note.process}) {
+  for (std::string* line : {&note.url, &note.token_file, &note.host, &note.process, &note.birth}) {
     const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return std::nullopt;
+    if (end == std::string_view::npos) {
+      if (line == &note.birth && rest.empty()) break;
+      return std::nullopt;
+    }
     *line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
   }
   return note;
 }
 
-// The same address may be another hub's when this one does not run.
+// Once this hub is gone, its address may be anybody's, and its number any process's: whoever
+// listens there must not get the token.
 bool runs(const Note& note) {
   pid_t process = 0;
   const char* const end = note.process.data() + note.process.size();
   const auto parsed = std::from_chars(note.process.data(), end, process);
   if (parsed.ec != std::errc() || parsed.ptr != end || process <= 0) return false;
-  return note.host == host_name() && kill(process, 0) == 0;
+  return note.host == host_name() && !note.birth.empty() && note.birth == process_birth(process);
 }
 
 // Of hubs of this machine that were killed: nobody else removes them.
@@ -114,7 +119,8 @@ void remove_dead_notes(const std::string& folder) {
 HubNotes::~HubNotes() {
   for (const std::string& file : files_) {
     const std::optional<Note> note = read_note(file);
-    if (note && note->process == std::to_string(getpid())) unlink(file.c_str());
+    const bool ours = note && note->process == std::to_string(getpid()) && runs(*note);
+    if (ours) unlink(file.c_str());
   }
 }
 
@@ -130,8 +136,8 @@ Result<void> HubNotes::leave(const std::vector<std::string>& urls, const std::st
   for (const std::string& url : urls) {
     const HubAddress address = as_client(TRY(parse_hub_url(url)));
     std::string path = fmt::format("{}/{}", folder, name_of(address));
-    TRY(write_note(path,
-                   fmt::format("{}\n{}\n{}\n{}\n", text_of(address), file, host_name(), getpid())));
+    TRY(write_note(path, fmt::format("{}\n{}\n{}\n{}\n{}\n", text_of(address), file, host_name(),
+                                     getpid(), process_birth(getpid()))));
     files_.push_back(std::move(path));
   }
   return {};

@@ -12,7 +12,8 @@
 namespace dunlin {
 
 // The notes of one hub, from its start until it ends in order. What a hub that was killed leaves
-// behind does no harm: it is not looked at while no such process runs.
+// behind does no harm: it is looked at only while that very process runs, and not another one with
+// its number.
 class HubNotes {
  public:
   HubNotes() = default;

@@ -44,9 +44,46 @@ second=$!
 started+=("$second")
 wait_for hub2.out token
 same "$("$DUNLIN" list --quiet)" ""
+second_note=$(grep -l "^$second\$" state/dunlin/hubs/*)
+cp "$second_note" second_note
 kill -9 "$second"
 wait "$second" || true
 [ -n "$("$DUNLIN" list --quiet)" ] || fail "the hub that runs is not found"
+
+# Not even when its number is another process's by now: whoever listens at its address gets no token.
+python3 - >heard 2>listener.log <<'END' &
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.settimeout(5)
+    try:
+        while piece := connection.recv(4096):
+            print(piece, flush=True)
+    except OSError:
+        pass
+END
+started+=($!)
+wait_for heard '^[0-9]'
+false_port=$(<heard)
+sleep 1000 &
+number=$!
+started+=("$number")
+note=state/dunlin/hubs/$(basename "$second_note" | sed 's/@.*//')@127.0.0.1:$false_port
+(
+  umask 077
+  sed "1s|.*|dunlin://127.0.0.1:$false_port|; 4s/.*/$number/" second_note >"$note"
+  sed "1s|.*|dunlin://127.0.0.1:$false_port|; 4s/.*/$number/; 5d" second_note >"state/dunlin/hubs/127.0.0.1:$false_port"
+)
+same "$(sed -n 4p "$note")" "$number"
+[ -n "$("$DUNLIN" list --quiet)" ] || fail "the hub that runs is not found"
+"$DUNLIN" list --at "dunlin://127.0.0.1:$false_port" >/dev/null 2>&1 &
+started+=($!)
+within 60 grep -q DUNLIN heard
+sleep 0.2  # The hello follows at once.
+! grep -qF "$(<hub2/token)" heard || fail "a stranger got the token"
+rm "$note" "state/dunlin/hubs/127.0.0.1:$false_port"
 kill_worker
 stop_hub
 same "$(ls state/dunlin/hubs | wc -l)" 1
