@@ -124,7 +124,8 @@ HubNotes::~HubNotes() {
   }
 }
 
-Result<void> HubNotes::leave(const std::vector<std::string>& urls, const std::string& token_file) {
+Result<void> HubNotes::leave(const std::vector<std::string>& urls, const std::string& token_file,
+                             const std::string& way_in) {
   const std::string folder = TRY(state_folder("hubs"));
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -136,8 +137,9 @@ Result<void> HubNotes::leave(const std::vector<std::string>& urls, const std::st
   for (const std::string& url : urls) {
     const HubAddress address = as_client(TRY(parse_hub_url(url)));
     std::string path = fmt::format("{}/{}", folder, name_of(address));
-    TRY(write_note(path, fmt::format("{}\n{}\n{}\n{}\n{}\n", text_of(address), file, host_name(),
-                                     getpid(), process_birth(getpid()))));
+    TRY(write_note(
+        path, fmt::format("{}\n{}\n{}\n{}\n{}\n", way_in.empty() ? text_of(address) : way_in, file,
+                          host_name(), getpid(), process_birth(getpid()))));
     files_.push_back(std::move(path));
   }
   return {};

@@ -21,8 +21,10 @@ class HubNotes {
   HubNotes(const HubNotes&) = delete;
   HubNotes& operator=(const HubNotes&) = delete;
 
-  // One for each URL.
-  Result<void> leave(const std::vector<std::string>& urls, const std::string& token_file);
+  // One for each URL. All name `way_in` instead, if there is one: by TLS the user's commands would
+  // need an authority, and a certificate that names the loopback address.
+  Result<void> leave(const std::vector<std::string>& urls, const std::string& token_file,
+                     const std::string& way_in = {});
 
  private:
   std::vector<std::string> files_;

@@ -64,6 +64,15 @@ TEST_F(OwnHub, ThatListensEverywhereIsFoundOnLoopback) {
   EXPECT_EQ(own_token_file("dunlin+tls://[::1]:2"), "/t");
 }
 
+TEST_F(OwnHub, WithTlsIsFoundWhereItNeedsNone) {
+  HubNotes notes;
+  const std::string way_in = "dunlin://127.0.0.1:2";
+  ASSERT_TRUE(notes.leave({"dunlin+tls://0.0.0.0:1", way_in}, "/t", way_in).ok());
+  EXPECT_EQ(own_hub(), way_in);
+  EXPECT_EQ(own_token_file(way_in), "/t");
+  EXPECT_EQ(own_token_file("dunlin+tls://127.0.0.1:1"), "/t");
+}
+
 TEST_F(OwnHub, ThatWasKilledIsNotLookedAtAlsoWhenItsNumberIsUsedAgain) {
   const std::string head = "dunlin://127.0.0.1:1\n/t\n" + host_name() + "\n";
   const std::string number = std::to_string(getpid());

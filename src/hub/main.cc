@@ -67,7 +67,8 @@ Result<void> make_folder(const std::string& folder) {
                            failed.message())};
 }
 
-// An address on which the parts of this process speak to the hub, without TLS.
+// An address on this machine without TLS: for the parts of this process, and for the other commands
+// of a user whose hub has TLS elsewhere.
 Result<std::string> listen_for_own(Server& server) {
   const std::vector<Address> loopback = TRY(resolve("127.0.0.1:0"));
   return "dunlin://" + TRY(server.listen(loopback.front(), nullptr, true)).text();
@@ -108,10 +109,11 @@ std::string url_of(const Address& address, bool tls) {
 
 // A user without a home gives --at and --token-file.
 void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls,
-                const std::string& folder) {
+                const std::string& own_url, const std::string& folder) {
   std::vector<std::string> urls;
   for (const Address& address : addresses) urls.push_back(url_of(address, tls));
-  const Result<void> left = notes.leave(urls, token_path(folder));
+  if (tls) urls.push_back(own_url);
+  const Result<void> left = notes.leave(urls, token_path(folder), tls ? own_url : "");
   if (!left.ok()) log::info("other commands need --at and --token-file: {}", left.error().what);
 }
 
@@ -190,7 +192,7 @@ Result<void> run_hub(const ServeOptions& options) {
       },
       {.sole = true, .chores = {tascaas::retire}}, clock);
   HubNotes notes;
-  if (!options.no_note) leave_note(notes, bound, tls.has_value(), folder);
+  if (!options.no_note) leave_note(notes, bound, tls.has_value(), own_url, folder);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
   if (rule.ok()) {
     log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),

@@ -24,6 +24,23 @@ says "$err" no-such-file
 expect 3 "$DUNLIN" store info --at "dunlin://127.0.0.1:$port"
 says "$err" dunlin+tls://
 
+# Its user's own commands on this machine need neither the authority nor a name in the certificate.
+stop_hub
+start_hub --listen "0.0.0.0:$(free_ports 1)" --tls-cert hub-test.pem --tls-key hub-test.key
+(
+  unset DUNLIN_AT DUNLIN_TOKEN_FILE
+  expect 0 "$DUNLIN" list
+  start_worker w1 --slots 1
+  expect 0 "$DUNLIN" submit --wait -- echo hello
+  same "$out" hello
+  stop_worker
+  expect 4 env XDG_STATE_HOME="$work/other" "$DUNLIN" list \
+    --at "$(sed -n 1p "$(grep -l "^$hub\$" state/dunlin/hubs/* | head -n 1)")"
+  says "$err" "wants a token"
+  # Who names the address of all has its token by the note.
+  expect 0 "$DUNLIN" list --at "dunlin+tls://127.0.0.1:$port" --tls-ca hub-test.pem
+)
+
 # handshake OPTIONS...: with OpenSSL's own client; prints the cipher.
 handshake() {
   openssl s_client -connect "127.0.0.1:$port" -CAfile hub-test.pem "$@" </dev/null 2>/dev/null |
