@@ -37,6 +37,7 @@ int report_usage(const std::string& what) {
 }
 
 int run_command(int argc, char** argv) {
+  Leaving leaving;  // First, so that it goes last: what it removes is what a kill needs.
   keep_standard_files();
   std::vector<std::string> arguments(argv, argv + argc);
   cover_arguments(argc, argv);
@@ -60,7 +61,7 @@ int run_command(int argc, char** argv) {
   add_job_commands(app, job, exit_code);
   add_store_command(app, store, exit_code);
   RunVerb run;
-  add_run_command(app, run, exit_code);
+  add_run_command(app, run, leaving, exit_code);
   WorkerVerb worker;
   add_worker_command(app, worker, exit_code);
   RestVerb rest;

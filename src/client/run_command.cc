@@ -200,15 +200,17 @@ uint64_t fingerprint_of(const Gathered& gathered, const model::Spec& spec) {
 }
 
 Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
-                    const model::Spec& spec, const Halt& halt) {
+                    const model::Spec& spec, const Halt& halt, Leaving& leaving) {
   const uint64_t job = fingerprint_of(gathered, spec);
-  if (const auto code = verb.fresh ? std::nullopt : take_run_end(name.folder, job)) {
+  if (!verb.fresh) leaving = LeavingRun::take_over(name.folder, job);
+  if (leaving) {
     if (!verb.quiet) {
-      complain(fmt::format("all of {} had ended before", count_of(spec.tasks(), "task")));
+      complain(fmt::format("all of {} had ended before; --fresh runs {} again",
+                           count_of(spec.tasks(), "task"), spec.tasks() == 1 ? "it" : "them"));
     }
-    return *code;
+    leaving->remove_rest();
+    return leaving->code();
   }
-  std::optional<LeavingRun> leaving;  // Outlives all else: what it removes is what a kill needs.
   const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
   RunShow show(verb, gathered, spec, signals);
   TRY(show.open());
@@ -245,7 +247,7 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   const int code = finish(loop, *runner, show, verb.quiet);
   if (runner->complete()) {
     runner->end();
-    leaving.emplace(name.folder, RunEnd{.code = code, .job = job});
+    leaving = LeavingRun::begin(name.folder, {.code = code, .job = job});
     runner.reset();
     leaving->remove_rest();
   }
@@ -254,7 +256,7 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
 
 }  // namespace
 
-Result<int> run(const RunVerb& verb) {
+Result<int> run(const RunVerb& verb, Leaving& leaving) {
   if (verb.slots > kSlotsMax) {
     return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
   }
@@ -269,10 +271,10 @@ Result<int> run(const RunVerb& verb) {
   if (gathered.tasks == 0) return kExitDone;
   TRY(validate_spec(spec));
   if (verb.dry_run) return show_commands(gathered, spec);
-  return run_all(verb, name, gathered, spec, halt);
+  return run_all(verb, name, gathered, spec, halt, leaving);
 }
 
-void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
+void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_code) {
   CLI::App& command = *app.add_subcommand(
       "run", "Run a command over many inputs on this machine, as in `run CMD ::: A B C`");
   command.prefix_command();
@@ -312,7 +314,7 @@ void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
   command.add_flag("--eta", verb.eta, "Show when it will be done");
   command.add_flag("--fresh", verb.fresh, "Forget what an earlier start has done");
   command.add_flag("-q,--quiet", verb.quiet, "Say nothing but what the tasks say");
-  command.callback([&command, &verb, &exit_code] {
+  command.callback([&command, &verb, &leaving, &exit_code] {
     verb.sources.words = command.remaining();
     std::vector<std::string>& words = verb.sources.words;
     // GNU parallel's way to write it.
@@ -323,7 +325,7 @@ void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code) {
     }
     const bool given = !verb.sources.array.empty() || !verb.sources.json_lines.empty();
     verb.sources.use_stdin = !given;
-    const Result<int> ran = run(verb);
+    const Result<int> ran = run(verb, leaving);
     exit_code = ran.ok() ? ran.value() : report(ran.error());
   });
 }

@@ -4,10 +4,12 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "client/run_folder.h"
 #include "client/sources.h"
 
 namespace dunlin {
@@ -31,8 +33,12 @@ struct RunVerb {
   bool quiet = false;
 };
 
-Result<int> run(const RunVerb& verb);
+// What a run leaves in order: it goes when nothing is left to do but to exit with the code.
+using Leaving = std::unique_ptr<LeavingRun>;
 
-void add_run_command(CLI::App& app, RunVerb& verb, int& exit_code);
+Result<int> run(const RunVerb& verb, Leaving& leaving);
+
+// REQUIRES: all outlive the parsing, and `leaving` everything else.
+void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_code);
 
 }  // namespace dunlin

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "base/env_posix.h"
@@ -96,23 +97,29 @@ Result<void> discard_run(const std::string& folder) {
   return {};
 }
 
-std::optional<int> take_run_end(const std::string& folder, uint64_t job) {
-  const std::string leaving = leaving_name(folder);
-  const std::optional<RunEnd> end = read_end(leaving);
-  std::error_code failed;
-  if (fs::exists(folder, failed)) return std::nullopt;  // A later run, which is not done.
-  if (!end || !posix_disk().lock(leaving).ok()) return std::nullopt;  // It is still leaving.
-  remove_all(leaving);
-  return end->job == job ? std::optional(end->code) : std::nullopt;
-}
-
-LeavingRun::LeavingRun(const std::string& folder, const RunEnd& end)
-    : leaving_(leaving_name(folder)) {
+std::unique_ptr<LeavingRun> LeavingRun::begin(const std::string& folder, const RunEnd& end) {
+  std::unique_ptr<FolderLock> held;
   // Without the two a kill from now on makes the same line start over, as after a good exit.
   if (write_end(folder, end).ok()) {
-    if (auto lock = posix_disk().lock(folder); lock.ok()) lock_ = std::move(lock).value();
+    if (auto lock = posix_disk().lock(folder); lock.ok()) held = std::move(lock).value();
   }
   rename_away(folder);
+  return std::make_unique<LeavingRun>(Private{}, leaving_name(folder), end.code, std::move(held));
+}
+
+std::unique_ptr<LeavingRun> LeavingRun::take_over(const std::string& folder, uint64_t job) {
+  const std::string leaving = leaving_name(folder);
+  std::error_code failed;
+  if (fs::exists(folder, failed)) return nullptr;  // A later run, which is not done.
+  if (!fs::exists(leaving, failed)) return nullptr;
+  auto lock = posix_disk().lock(leaving);
+  if (!lock.ok()) return nullptr;  // It is still leaving.
+  const std::optional<RunEnd> end = read_end(leaving);
+  if (end && end->job == job) {
+    return std::make_unique<LeavingRun>(Private{}, leaving, end->code, std::move(lock).value());
+  }
+  remove_all(leaving);
+  return nullptr;
 }
 
 // A kill after the end is forgotten makes the same line start over, so what takes time goes first:

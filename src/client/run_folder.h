@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/env.h"
 #include "base/result.h"
@@ -39,25 +39,32 @@ struct RunEnd {
   friend bool operator==(const RunEnd&, const RunEnd&) = default;
 };
 
-// The code with which the last start of this line would have ended, had it not been killed on its
-// way out; it is forgotten with this call.
-std::optional<int> take_run_end(const std::string& folder, uint64_t job);
-
 // The way out. The run loses its name first, so that the same line, started now, is a new run.
 class LeavingRun {
+  struct Private {};
+
  public:
   // REQUIRES: the caller has the folder's store open.
-  LeavingRun(const std::string& folder, const RunEnd& end);
+  static std::unique_ptr<LeavingRun> begin(const std::string& folder, const RunEnd& end);
+  // Takes the place of a start of this line that was killed on its way out; none if there was none.
+  // What is left of one with another `job` is removed.
+  static std::unique_ptr<LeavingRun> take_over(const std::string& folder, uint64_t job);
+  LeavingRun(Private, std::string leaving, int code, std::unique_ptr<FolderLock> lock)
+      : leaving_(std::move(leaving)), code_(code), lock_(std::move(lock)) {}
   LeavingRun(const LeavingRun&) = delete;
   LeavingRun& operator=(const LeavingRun&) = delete;
-  // The last thing before the exit: forgets the end.
+  // The last thing before the exit: forgets the end. After that nothing may take time, as a kill
+  // would make the same line start over.
   ~LeavingRun();
+
+  int code() const { return code_; }  // With which the process is to end.
 
   // Removes all but the end. REQUIRES: the store is closed.
   void remove_rest();
 
  private:
-  std::string leaving_;
+  const std::string leaving_;
+  const int code_;
   std::unique_ptr<FolderLock> lock_;
 };
 

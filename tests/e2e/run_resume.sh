@@ -73,4 +73,36 @@ for ((tries = 0; hits < 5; ++tries)); do
   fi
   same "$(sort -u shown | wc -l)" 3
 done
+
+# Nor does it after a second kill, of the start that hands over the exit code. What is to be removed
+# makes the first way out long, a full pipe the second one.
+line=("$DUNLIN" run -j1 'echo {} >>again; until [ -e leave ]; do sleep 0.02; done; exit 3' ::: 1 2 3)
+"${line[@]}" 2>said5 &
+pid=$!
+started+=($pid)
+within 60 [ -s again ]
+folder=$(dirname "$(grep -l again state/dunlin/runs/*/line.json)")
+mkdir "$folder/much"
+(cd "$folder/much" && seq 50000 | xargs touch)
+touch leave
+within 60 [ -e "$folder.done/end" ]
+kill -9 $pid
+wait $pid 2>/dev/null && fail "it was not hit"
+[ -e "$folder.done/end" ] || fail "it was hit too late"
+mkfifo full
+exec {full}<>full
+timeout 5 head -c 65536 /dev/zero >&"$full" || true
+"${line[@]}" 2>&"$full" &
+pid=$!
+started+=($pid)
+within 60 grep -q '^State:[[:space:]]*S' /proc/$pid/status
+kill -9 $pid
+wait $pid 2>/dev/null && fail "it did not wait"
+exec {full}>&-
+expect 1 "${line[@]}"
+same "$err" "dunlin: all of 3 tasks had ended before; --fresh runs them again"
+same "$(wc -l <again)" 3
+[ ! -e "$folder.done" ] || fail "the end was not forgotten"
+expect 1 "${line[@]}"
+same "$(wc -l <again)" 6
 same "$(ls state/dunlin/runs | grep -v '\.done$' | wc -l)" 1
