@@ -10,8 +10,6 @@
 namespace dunlin {
 namespace {
 
-constexpr size_t kNameMax = 255;  // Bytes of a file's name.
-
 uint64_t size_of(const model::Output& output) {
   return output.where() == model::Output::HERE ? output.bytes().size() : output.size();
 }
@@ -65,9 +63,9 @@ std::string results_name(std::string_view value) {
       name += c;
     }
   }
-  if (name.size() <= kNameMax) return name;
+  if (name.size() <= kResultsNameMax) return name;
   const std::string mark = fmt::format("\\{:08x}", crc32c(value));
-  return name.substr(0, kNameMax - mark.size()) + mark;
+  return name.substr(0, kResultsNameMax - mark.size()) + mark;
 }
 
 std::string results_folder(const std::vector<std::string>& names,

@@ -19,6 +19,8 @@ inline constexpr std::string_view kJoblogHeader =
 std::string joblog_line(uint64_t task, const model::Outcome& outcome, std::string_view host,
                         std::string_view command);
 
+inline constexpr size_t kResultsNameMax = 255;  // Bytes of a name, as file systems have it.
+
 // The folder of a task below that of --results, like 1/VALUE/2/VALUE, or NAME/VALUE if the columns
 // have names; there are its files stdout, stderr and seq. Each name is escaped (\\ \_ \t \0) and
 // cut so that it is a name of a file and never leads out of its folder.

@@ -50,6 +50,9 @@ RunShow::~RunShow() = default;
 Result<void> RunShow::open() {
   if (!verb_.results.empty()) TRY(results_.open(verb_.results));
   if (!verb_.joblog.empty()) TRY(joblog_.open(verb_.joblog));
+  // Numbers of an array are different.
+  if (!results_.is_open() || spec_.inputs().sources().empty()) return {};
+  for (uint64_t task = 0; task < spec_.tasks(); ++task) folders_.add(task, TRY(plain_folder(task)));
   return {};
 }
 
@@ -168,17 +171,21 @@ Result<void> RunShow::copy_output(const Ended& ended, std::string_view which,
   return read_output(*store_, kRunId, ended.task, ended.outcome, which, to);
 }
 
-Result<void> RunShow::write_results(const Ended& ended) const {
+// As GNU parallel names it.
+Result<std::string> RunShow::plain_folder(uint64_t task) const {
   std::vector<std::string> names;
   for (const std::string& name : spec_.inputs().columns()) names.push_back(name);
-  std::vector<std::string> values = TRY(values_of(gathered_, ended.task));
+  std::vector<std::string> values = TRY(values_of(gathered_, task));
   if (values.empty()) {
     const int64_t step = spec_.inputs().step() == 0 ? 1 : spec_.inputs().step();
-    values.push_back(
-        std::to_string(spec_.inputs().first() + static_cast<int64_t>(ended.task) * step));
+    values.push_back(std::to_string(spec_.inputs().first() + static_cast<int64_t>(task) * step));
   }
   if (names.size() != values.size()) names.clear();
-  return results_.add(results_folder(names, values), ended.task,
+  return results_folder(names, values);
+}
+
+Result<void> RunShow::write_results(const Ended& ended) const {
+  return results_.add(folders_.of(ended.task, TRY(plain_folder(ended.task))), ended.task,
                       [&](std::string_view which, const TakeBytes& take) {
                         return copy_output(ended, which, take);
                       });

@@ -18,6 +18,7 @@
 #include "client/outlet.h"
 #include "client/progress.h"
 #include "client/result_files.h"
+#include "client/result_folders.h"
 #include "client/run_command.h"
 #include "client/runner.h"
 #include "client/shown.h"
@@ -33,7 +34,8 @@ class RunShow {
   RunShow(const RunShow&) = delete;
   RunShow& operator=(const RunShow&) = delete;
 
-  // Opens what will be written to, so that a bad name shows before anything runs.
+  // Opens what will be written to, so that a bad name shows before anything runs; and finds what
+  // would be written to the same place.
   Result<void> open();
 
   // Finds what earlier starts have published and not marked as shown.
@@ -66,6 +68,7 @@ class RunShow {
   Result<void> show(const Ended& ended);
   Result<void> print_output(const Ended& ended);
   Result<void> write_results(const Ended& ended) const;
+  Result<std::string> plain_folder(uint64_t task) const;
   Result<void> copy_output(const Ended& ended, std::string_view which, const TakeBytes& to) const;
   Result<void> recover_joblog();
   Result<std::string> joblog_line_of(uint64_t task);
@@ -82,6 +85,7 @@ class RunShow {
   Outlet err_;
   JoblogFile joblog_;
   ResultFiles results_;
+  ResultFolders folders_;
   Shown shown_;
   uint64_t unmarked_ = 0;
   Arranger arranger_;

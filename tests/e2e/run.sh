@@ -51,6 +51,16 @@ same "$(tail -n +2 log | cut -f 1,7,8,9 | sort)" "1	0	0	echo out p; echo err p >
 same "$(cat res/1/q/stdout res/1/q/stderr res/1/q/seq)" "out q
 err q
 2"
+# Tasks with equal values have a folder each, also after a kill.
+"$DUNLIN" run --results equal 'echo {#}; [ {#} = 1 ] || [ -e go-on ] || sleep 1000; : {}' ::: a a b a &
+pid=$!
+started+=($pid)
+within 60 [ -e equal/1/a/stdout ]
+kill -9 $pid
+wait $pid 2>/dev/null || true
+touch go-on
+run --results equal 'echo {#}; [ {#} = 1 ] || [ -e go-on ] || sleep 1000; : {}' ::: a a b a
+same "$(cd equal/1 && grep . */stdout | tr '\n' ' ')" "a#2/stdout:2 a#4/stdout:4 a/stdout:1 b/stdout:3 "
 expect 1 "$DUNLIN" run -j1 --halt now,fail=1 'echo {} >>ran; sleep 0.02; [ {} != 2 ]' ::: 1 2 3 4 5 6 7 8 9 10 11 12
 says "$err" "halted" "the same line goes on"
 [ "$(wc -l <ran)" -lt 12 ] || fail "it did not halt"
