@@ -21,6 +21,7 @@
 #include "client/job_command.h"
 #include "client/rest_command.h"
 #include "client/run_command.h"
+#include "client/run_words.h"
 #include "client/store_command.h"
 #include "client/tenant_command.h"
 #include "client/usage.h"
@@ -75,13 +76,21 @@ int run_command(int argc, char** argv) {
   });
 
   try {
-    std::vector<std::string> words = plain_words({argv, argv + argc});
+    std::vector<std::string> words = {argv, argv + argc};
+    if (const std::string wrong = help_error(app, words); !wrong.empty())
+      return report_usage(wrong);
+    words = plain_words(std::move(words));
     words.erase(words.begin());
+    if (!words.empty() && words.front() == "run") {
+      words.erase(words.begin());
+      run.cut = cut_run_words(*app.get_subcommand("run"), words);
+      words.insert(words.begin(), "run");
+    }
     std::ranges::reverse(words);  // As the parser takes them.
     app.parse(std::move(words));
   } catch (const CLI::Success& help) {
-    if (app.remaining().empty()) return app.exit(help);
-    return report_usage(usage_error(app, CLI::ExtrasError(app.remaining())));
+    if (app.remaining(true).empty()) return app.exit(help);
+    return report_usage(usage_error(app, CLI::ExtrasError(app.remaining(true))));
   } catch (const CLI::ParseError& error) {
     return report_usage(usage_error(app, error));
   }

@@ -20,7 +20,9 @@
 #include "client/output.h"
 #include "client/run_folder.h"
 #include "client/run_show.h"
+#include "client/run_words.h"
 #include "client/runner.h"
+#include "client/strange_braces.h"
 #include "client/submit_verb.h"
 #include "client/usage.h"
 #include "net/socket.h"
@@ -270,6 +272,10 @@ Result<int> run(const RunVerb& verb, Leaving& leaving) {
   if (!verb.sources.words.empty()) TRY(Template::compile(spec));
   if (gathered.tasks == 0) return kExitDone;
   TRY(validate_spec(spec));
+  if (const std::string said = strange_braces(spec.command(), spec.inputs());
+      !said.empty() && !verb.quiet) {
+    complain(said);
+  }
   if (verb.dry_run) return show_commands(gathered, spec);
   return run_all(verb, name, gathered, spec, halt, leaving);
 }
@@ -287,14 +293,16 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
       "  dunlin run --array 0-999 --bar ./sim {#}\n"
       "Killed or interrupted, the same line goes on where it was.\n");
   SourceOptions& sources = verb.sources;
-  command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)");
+  command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)")
+      ->check(why_no_jobs);
   command.add_option("--array", sources.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9")
       ->check(why_no_array);
   command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
       ->allow_extra_args(false);
   command.add_option("--json-lines", sources.json_lines, "A task for each JSON object of a file");
   command.add_option("--colsep", sources.colsep, "Splits each value into {1} {2} ...");
-  command.add_option("-n,--max-args", sources.max_args, "So many values for each task");
+  command.add_option("-n,--max-args", sources.max_args, "So many values for each task")
+      ->check(why_no_max_args);
   command.add_flag("--header", sources.header, "The first value of each source is its name");
   command.add_flag("--csv", sources.csv, "The lines are CSV");
   command.add_flag("-0,--null", sources.null, "Values end with NUL bytes, not lines");
@@ -315,14 +323,13 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
   command.add_flag("--fresh", verb.fresh, "Forget what an earlier start has done");
   command.add_flag("-q,--quiet", verb.quiet, "Say nothing but what the tasks say");
   command.callback([&command, &verb, &leaving, &exit_code] {
-    verb.sources.words = command.remaining();
     std::vector<std::string>& words = verb.sources.words;
-    // GNU parallel's way to write it.
-    if (verb.sources.header && !words.empty() && words.front() == ":") words.erase(words.begin());
+    words = command.remaining();
     if (!words.empty() && words.front().starts_with('-')) {
       exit_code = report({Code::invalid, unknown_run_option(command, words.front())});
       return;
     }
+    if (verb.cut) words = *verb.cut;
     const bool given = !verb.sources.array.empty() || !verb.sources.json_lines.empty();
     verb.sources.use_stdin = !given;
     const Result<int> ran = run(verb, leaving);

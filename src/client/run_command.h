@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace dunlin {
 
 struct RunVerb {
   SourceOptions sources = {};
-  uint32_t slots = 0;  // 0: as many as there are cores.
+  std::optional<std::vector<std::string>> cut = {};  // The words after --, by cut_run_words().
+  uint32_t slots = 0;                                // 0: as many as there are cores.
   bool keep_order = false;
   bool tag = false;
   std::string results = {};

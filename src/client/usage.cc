@@ -211,6 +211,24 @@ std::string unknown_run_option(const CLI::App& run, const std::string& option) {
   return unknown_option(run, option);
 }
 
+std::string help_error(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[1] != "help") return "";
+  const CLI::App* command = &app;
+  for (size_t i = 2; i < words.size(); ++i) {
+    if (is_option(words[i])) continue;  // The parser's.
+    const auto named =
+        command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
+    if (named.empty() && !commands_of(*command).empty()) {
+      return unknown_command(*command, words[i]);
+    }
+    if (named.empty()) {
+      return fmt::format("the word {} is too much: {}", quote(words[i]), see(*command));
+    }
+    command = named.front();
+  }
+  return "";
+}
+
 std::vector<std::string> plain_words(std::vector<std::string> words) {
   if (words.size() > 1 && words[1] == "help") {
     words.erase(words.begin() + 1);

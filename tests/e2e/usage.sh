@@ -16,7 +16,9 @@ refused '"sumbit"' 'did you mean submit?' 'dunlin --help' -- sumbit -- echo
 refused '"store pul"' 'did you mean pull?' 'dunlin store --help' -- store pul jobs
 refused 'command is missing' 'dunlin --help' --
 refused 'command is missing' 'dunlin store --help' -- store
-refused --jobs '"200%"' -- run --jobs 200% echo ::: 1
+for count in 200% +1 -1 50% x; do refused --jobs "\"$count\"" 'as in -j 4' -- run "--jobs=$count" echo ::: 1; done
+refused --jobs '"+1"' 'as in -j 4' -- run -j+1 echo ::: 1
+refused --max-args '"0"' '1 or more' -- run -n 0 echo ::: 1
 refused 'TASK is missing' 'dunlin logs --help' -- logs last
 refused --json --quiet 'give one' -- list --json --quiet
 refused 'wants a value' -- submit --array
@@ -32,6 +34,30 @@ refused 'no option -N: -n' -- run -N2 echo ::: 1
 refused 'no option --pipe' 'files' -- run --pipe wc ::: 1
 expect 0 "$DUNLIN" run -k --header : echo {f1} ::: f1 A B
 same "$out" $'A\nB'
+printf 'n\n1\n2\n' >n.csv
+expect 0 "$DUNLIN" run -k --header : --csv 'echo {n}' :::: n.csv
+same "$out" $'1\n2'
+
+# A command may follow --, as it must for submit.
+expect 0 "$DUNLIN" run -- echo {} ::: 1
+same "$out" 1
+expect 0 "$DUNLIN" run -k -j 2 -- echo {} -- ::: --tag b
+same "$out" $'--tag --\nb --'
+expect 0 "$DUNLIN" run --dry-run -- -x ::: 1
+same "$out" "-x 1"
+refused 'no option -P' -- run -P 4 -- echo ::: 1
+
+# Braces that GNU parallel would fill in: one line, and they stay. Those of others are nobody's business.
+for braces in '{3}' '{-1}' '{= s/a/b/ =}'; do
+  expect 0 "$DUNLIN" run -k "echo '$braces' {}" ::: a b
+  same "$out" "$braces a"$'\n'"$braces b"
+  same "$(wc -l <<<"$err")" 1
+  says "$err" "$braces in the command is no placeholder and stays as it is"
+  expect 0 "$DUNLIN" run -q "echo '$braces' {}" ::: a
+  same "$err" ""
+done
+expect 0 "$DUNLIN" run 'f() { echo ${2} ${HOME:+x}; }; f y {}' ::: a
+same "$out$err" "a x"
 
 # Help and version, however they are asked for.
 for words in help --help 'help run' 'run --help' 'help store push' 'store push --help'; do
@@ -41,6 +67,10 @@ done
 expect 0 "$DUNLIN" help run
 says "$out" --keep-order
 refused '"nosuch"' -- help nosuch
+refused '"store pus"' 'did you mean push?' -- help store pus
+refused '"foo"' 'too much' 'dunlin run --help' -- help run foo
+refused '"foo"' 'too much' -- help store push foo
+refused '"store pus"' -- store pus --help
 expect 0 "$DUNLIN" run --version
 says "$out" "dunlin 0."
 expect 0 "$DUNLIN" run 'printf x{}' ::: --version
