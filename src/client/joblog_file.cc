@@ -16,6 +16,7 @@ namespace dunlin {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
+constexpr size_t kNumberMax = 20;     // Digits.
 constexpr size_t kLineMax = 4 << 20;  // A longer one is not ours.
 
 // Which task a line, or the beginning of one, is about; none if that cannot be said.
@@ -103,6 +104,27 @@ Result<void> JoblogFile::take_off(uint64_t size, const std::string& fragment,
 Result<void> JoblogFile::add(uint64_t task, const std::string& line) {
   if (there_.contains(task)) return {};
   return write(std::exchange(ragged_, false) ? "\n" + line : line);
+}
+
+std::optional<std::vector<bool>> JoblogFile::tasks_there(uint64_t tasks) const {
+  std::vector<bool> there(tasks);
+  std::vector<char> piece(kPiece);
+  std::string number;  // The beginning of a line, as far as it matters.
+  for (off_t at = 0;;) {
+    const ssize_t count = pread(descriptor_, piece.data(), piece.size(), at);
+    if (count < 0) return std::nullopt;
+    if (count == 0) return there;
+    at += count;
+    for (const char c : std::string_view(piece.data(), static_cast<size_t>(count))) {
+      if (c == '\n') {
+        number.clear();
+      } else if (number.size() <= kNumberMax) {
+        number += c;
+        const uint64_t task = c == '\t' ? task_of(number) : kNoTask;
+        if (task < tasks) there[task] = true;
+      }
+    }
+  }
 }
 
 Result<void> JoblogFile::sync() const {

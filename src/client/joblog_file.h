@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -28,6 +30,8 @@ class JoblogFile {
   Result<void> recover(const LineOf& line_of);
 
   Result<void> add(uint64_t task, const std::string& line);
+  // Which of so many tasks have a line, of this run or another one; none if that cannot be read.
+  std::optional<std::vector<bool>> tasks_there(uint64_t tasks) const;
   Result<void> sync() const;  // From any thread.
 
  private:

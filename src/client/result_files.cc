@@ -69,6 +69,11 @@ Result<void> ResultFiles::add(const std::string& below, uint64_t task, const Cop
                     [&](const TakeBytes& take) { return take(std::to_string(task + 1)); });
 }
 
+bool ResultFiles::has(const std::string& below) const {
+  std::error_code ignored;
+  return std::filesystem::exists(folder_ + "/" + below + "/seq", ignored);
+}
+
 // One call for all files, instead of one for each.
 Result<void> ResultFiles::sync() const {
   if (descriptor_ < 0 || syncfs(descriptor_) == 0) return {};

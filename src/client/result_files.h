@@ -25,7 +25,8 @@ class ResultFiles {
   // `copy` gives the bytes of "out" or "err". `below` is the task's folder below ours.
   using Copy = std::function<Result<void>(std::string_view which, const TakeBytes& take)>;
   Result<void> add(const std::string& below, uint64_t task, const Copy& copy) const;
-  Result<void> sync() const;  // All that was added is durable then. From any thread.
+  bool has(const std::string& below) const;  // All was written.
+  Result<void> sync() const;                 // All that was added is durable then. From any thread.
 
  private:
   std::string folder_;

@@ -181,6 +181,7 @@ void say_going_on(const RunVerb& verb, const Runner& runner, const RunShow& show
   if (show.unmarked() > 0 && verb.results.empty()) {
     text += fmt::format("; the last {} may be there twice", count_of(show.unmarked(), "output"));
   }
+  if (const std::string gaps = show.gaps(); !gaps.empty()) text += "; " + gaps;
   complain(text);
 }
 

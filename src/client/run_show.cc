@@ -65,9 +65,36 @@ Result<void> RunShow::begin(Runner& runner) {
     ++unmarked_;
     arranger_.add_forgotten(task);
   }));
+  TRY(find_gaps());
   if (unmarked_ > 0 && joblog_.is_open()) {
     TRY(joblog_.recover([this](uint64_t task) { return joblog_line_of(task); }));
   }
+  return {};
+}
+
+Result<void> RunShow::find_gaps() {
+  const auto lines = joblog_.is_open() ? joblog_.tasks_there(spec_.tasks()) : std::nullopt;
+  if (!results_.is_open() && !lines) return {};
+  uint64_t files_missing = 0;
+  uint64_t lines_missing = 0;
+  for (uint64_t task = 0; task < spec_.tasks(); ++task) {
+    if (!shown_.has(task)) continue;  // It will be shown, and written.
+    if (lines && !(*lines)[task]) ++lines_missing;
+    if (!results_.is_open()) continue;
+    if (!results_.has(folders_.of(task, TRY(plain_folder(task))))) ++files_missing;
+  }
+  const auto add = [this](const char* what, uint64_t count) {
+    if (count == 0) return;
+    if (!gaps_.empty()) gaps_ += ", ";
+    gaps_ += fmt::format("{} nothing of {} of them", what, count);
+  };
+  if (files_missing == lines_missing) {
+    add("--results and --joblog have", files_missing);
+  } else {
+    add("--results has", files_missing);
+    add("--joblog has", lines_missing);
+  }
+  if (!gaps_.empty()) gaps_ += ": --fresh runs all again";
   return {};
 }
 

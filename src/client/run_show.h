@@ -41,6 +41,9 @@ class RunShow {
   // Finds what earlier starts have published and not marked as shown.
   Result<void> begin(Runner& runner);
   uint64_t unmarked() const { return unmarked_; }  // How many that were.
+  // What --results and --joblog lack of tasks that had ended before, as an earlier start was
+  // without them: words for people; empty if it is nothing.
+  const std::string& gaps() const { return gaps_; }
 
   Result<void> add(std::vector<WorkerMind::Published> published);
   Result<void> end();  // No more will come.
@@ -70,7 +73,7 @@ class RunShow {
   Result<void> write_results(const Ended& ended) const;
   Result<std::string> plain_folder(uint64_t task) const;
   Result<void> copy_output(const Ended& ended, std::string_view which, const TakeBytes& to) const;
-  Result<void> recover_joblog();
+  Result<void> find_gaps();
   Result<std::string> joblog_line_of(uint64_t task);
   Result<void> mark(bool now);
   Result<std::string> command_of(uint64_t task) const;
@@ -88,6 +91,7 @@ class RunShow {
   ResultFolders folders_;
   Shown shown_;
   uint64_t unmarked_ = 0;
+  std::string gaps_;
   Arranger arranger_;
   std::deque<Unmarked> to_mark_;  // In the order in which they were written.
   Instant mark_after_;
