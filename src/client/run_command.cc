@@ -166,8 +166,13 @@ Result<std::unique_ptr<Runner>> open_runner(const RunVerb& verb, const RunName& 
   const Instant deadline = posix_clock().now() + kLockWait;
   while (true) {
     auto opened = try_open(verb, name, options);
-    if (opened.ok() || opened.error().code != Code::denied || posix_clock().now() >= deadline) {
-      return opened;
+    if (opened.ok() || opened.error().code != Code::denied) return opened;
+    if (posix_clock().now() >= deadline) {
+      const std::string holder = holder_of(name.folder);
+      if (holder.empty()) return opened;
+      return Error{Code::denied, fmt::format("this line already runs, as {}: wait for it, or start "
+                                             "it in another folder",
+                                             holder)};
     }
     wait_until(posix_clock().now() + kTick / 4, posix_clock());
   }
@@ -217,6 +222,7 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   const int signals = watch_signals({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
   RunShow show(verb, gathered, spec, signals);
   TRY(show.open());
+  remove_left_runs(name);
   if (const std::string others = others_unfinished(name); !others.empty() && !verb.quiet) {
     complain(others);
   }

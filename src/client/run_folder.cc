@@ -1,12 +1,18 @@
 #include "client/run_folder.h"
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <sys/file.h>
+#include <unistd.h>
+#include <vector>
 
 #include "base/env_posix.h"
+#include "base/text.h"
 #include "client/input.h"
 #include "client/runner.h"
 #include "engine/file_store.h"
@@ -21,7 +27,9 @@ constexpr size_t kTextMax = 1 << 20;
 constexpr const char* kEndFile = "/end";
 constexpr const char* kLockFile = "/lock";
 
-std::string leaving_name(const std::string& folder) { return folder + ".done"; }
+constexpr const char* kLeaving = ".done";
+
+std::string leaving_name(const std::string& folder) { return folder + kLeaving; }
 
 void remove_all(const std::string& path) {
   std::error_code ignored;
@@ -67,6 +75,34 @@ Result<void> make_run_folder(const RunName& name, uint64_t tasks) {
   return file->write(0, text);
 }
 
+void remove_left_runs(const RunName& name) {
+  std::error_code failed;
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(fs::path(name.folder).parent_path(), failed)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(kLeaving) && !fs::exists(path + kEndFile, failed)) left.push_back(path);
+  }
+  for (const std::string& path : left) {
+    const auto lock = posix_disk().lock(path);  // Else it is still leaving.
+    if (lock.ok() && !fs::exists(path + kEndFile, failed)) remove_all(path);
+  }
+}
+
+std::string holder_of(const std::string& folder) {
+  const std::string path = folder + "/store" + kLockFile;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const bool held = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(file);
+  if (!held) return "";
+  const auto text = read_input(path, kTextMax);
+  const auto number =
+      text.ok()
+          ? parse_number("", std::string_view(text.value()).substr(0, text.value().find('\n')))
+          : Result<uint64_t>(text.error());
+  return number.ok() ? fmt::format("process {}", number.value()) : "another process";
+}
+
 std::string others_unfinished(const RunName& name) {
   const fs::path runs = fs::path(name.folder).parent_path();
   std::error_code failed;
@@ -77,6 +113,7 @@ std::string others_unfinished(const RunName& name) {
     if (!text.ok()) continue;
     const auto note = nlohmann::json::parse(text.value(), nullptr, false);
     if (!note.is_object() || !note.contains("cwd") || note["cwd"] != name.cwd) continue;
+    if (!holder_of(entry.path().string()).empty()) continue;
     ++others;
   }
   if (others == 0) return "";

@@ -23,9 +23,16 @@ struct RunName {
 // Makes the folder, with a note of which line it belongs to, so that an edited line is noticed.
 Result<void> make_run_folder(const RunName& name, uint64_t tasks);
 
-// Unfinished runs of other lines that were started in this one's folder: a sentence for people,
-// empty if there are none.
+// Unfinished runs of other lines that were started in this one's folder and do not run now: a
+// sentence for people, empty if there are none.
 std::string others_unfinished(const RunName& name);
+
+// Removes what is left of runs whose end was handed over, or given up, before a kill.
+void remove_left_runs(const RunName& name);
+
+// The number of the process that has the run open; "another process" if that is not known; empty if
+// nobody has.
+std::string holder_of(const std::string& folder);
 
 // Drops what an earlier start has done. `denied` while it runs.
 Result<void> discard_run(const std::string& folder);

@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "client/left_workers.h"
 #include "client/target_options.h"
 #include "retention/sweep_thread.h"
 #include "tascaas/retire.h"
@@ -220,6 +221,7 @@ Result<int> run(const WorkerVerb& verb) {
   const std::string most =
       options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
+  if (own_folder) remove_left_workers(folder, options.worker.host);
   std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
                         printable_url(at))));

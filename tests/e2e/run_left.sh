@@ -83,4 +83,32 @@ rm escaped
 submit --wait -- sh -c 'setsid env -i /bin/sleep 1000 & echo $! >'"$work"'/escaped; until grep -qs sleep /proc/$!/comm; do :; done'
 within 60 none_of escaped
 stop_worker
+
+# A worker with a folder of its own by default removes those that killed ones have left, and no other.
+"$DUNLIN" worker --allow-root --slots 1 >w4.out 2>w4.log &
+first=$!
+started+=($first)
+wait_for w4.out worker
+"$DUNLIN" worker --allow-root --slots 1 >w5.out 2>w5.log &
+second=$!
+started+=($second)
+wait_for w5.out worker
+mkdir -p state/dunlin/workers/mine
+same "$(ls state/dunlin/workers | wc -l)" 3
+kill_worker $first
+"$DUNLIN" worker --allow-root --slots 1 >w6.out 2>w6.log &
+third=$!
+started+=($third)
+wait_for w6.out worker
+same "$(ls state/dunlin/workers | grep -c -e mine -e "-$second-" -e "-$third-")" 3
+same "$(ls state/dunlin/workers | wc -l)" 3
+stop_worker $second
+stop_worker $third
+same "$(ls state/dunlin/workers)" mine
+
+# `dunlin run` removes what is left of runs whose end was handed over.
+mkdir -p state/dunlin/runs/0123456789abcdef.done/store state/dunlin/runs/fedcba9876543210.done
+echo "0 1" >state/dunlin/runs/fedcba9876543210.done/end
+same "$("$DUNLIN" run echo {} ::: 1)" 1
+same "$(ls state/dunlin/runs | grep done)" fedcba9876543210.done
 ! pgrep -P $$ -x dunlin-keeper || fail "a keeper was left"

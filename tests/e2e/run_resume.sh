@@ -42,6 +42,28 @@ says "$err" "other inputs" --fresh
 expect 0 "$DUNLIN" run true ::: 1
 says "$err" "another line was not finished"
 
+# A line that runs is told from one that was stopped.
+"$DUNLIN" run 'until [ -e enough ]; do sleep 0.05; done; echo {}' ::: 1 >/dev/null &
+pid=$!
+started+=($pid)
+within 60 pgrep -P "$pid" -x dunlin-keeper
+expect 4 "$DUNLIN" run 'until [ -e enough ]; do sleep 0.05; done; echo {}' ::: 1
+same "$err" "dunlin: another line was not finished in this folder: \`grep -h line $work/state/dunlin/runs/*/line.json\` shows it
+dunlin: this line already runs, as process $pid: wait for it, or start it in another folder"
+expect 0 "$DUNLIN" run true ::: 1
+says "$err" "another line was not finished"
+touch enough
+wait $pid || fail "it ended with $?"
+
+# What an earlier start was not asked to keep is missing, and that is said.
+line=(--halt now,fail=1 -j1 'echo {}; [ {} != 3 ] || [ -e whole ]' ::: 1 2 3 4)
+expect 1 "$DUNLIN" run "${line[@]}"
+touch whole
+expect 1 "$DUNLIN" run --results late --joblog late.log "${line[@]}"
+says "$err" "going on: 3 of 4 tasks had ended before" "--results and --joblog have nothing of 3 of them"
+same "$(ls late/1)" 4
+same "$(tail -n +2 late.log | cut -f 1)" 4
+
 # nohup, and shells that run it in the background, are obeyed: the run goes on.
 (trap '' HUP INT; exec "$DUNLIN" run -j1 'until [ -e go ]; do sleep 0.05; done; echo {}' ::: 1 2 >kept 2>said3) &
 pid=$!
