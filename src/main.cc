@@ -102,7 +102,9 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return dunlin::run_command(argc, argv);
+    const int code = dunlin::run_command(argc, argv);
+    const auto flushed = dunlin::flush_standard_output();
+    return flushed.ok() || code != dunlin::kExitDone ? code : dunlin::report(flushed.error());
   } catch (const std::exception& error) {  // Our own code throws none: memory, threads, files.
     std::fprintf(stderr, "dunlin: cannot go on: %s\n", error.what());
     return dunlin::kExitFailed;

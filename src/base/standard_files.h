@@ -1,6 +1,8 @@
 // The three files that a process is born with.
 #pragma once
 
+#include "base/result.h"
+
 namespace dunlin {
 
 // If the starter closed one of them, the next file or socket that we open would get its number, and
@@ -8,5 +10,11 @@ namespace dunlin {
 // filled standard output refuses writing, so that a command does not believe it was heard. Call it
 // before anything is opened.
 void keep_standard_files();
+
+// What was printed and is still held back. An error if some of it cannot be written, now or before.
+Result<void> flush_standard_output();
+// The same for a server, which serves also if nobody hears where: what cannot be written is
+// dropped.
+void flush_or_drop();
 
 }  // namespace dunlin

@@ -3,7 +3,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -20,6 +19,7 @@
 #include "base/inspection.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/standard_files.h"
 #include "base/text.h"
 #include "hub/aws_host.h"
 #include "hub/aws_keys.h"
@@ -119,7 +119,10 @@ void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls
 
 // Scripts wait for these lines.
 void announce(const std::vector<Address>& addresses, const std::vector<Address>& doors,
-              const std::vector<Address>& https, const std::string& folder, bool tls) {
+              const std::vector<Address>& https, const std::string& data, bool tls) {
+  std::error_code failed;
+  const std::string whole = std::filesystem::absolute(data, failed).lexically_normal().string();
+  const std::string folder = failed ? data : whole;
   for (const Address& address : addresses) {
     fmt::print("listening on {}\n", url_of(address, tls));
   }
@@ -131,7 +134,7 @@ void announce(const std::vector<Address>& addresses, const std::vector<Address>&
   for (const Address& http : https) {
     fmt::print("http on {}://{}\n", tls ? "https" : "http", http.text());
   }
-  std::fflush(stdout);
+  flush_or_drop();
 }
 
 }  // namespace

@@ -49,6 +49,19 @@ says "$err" "127.0.0.1:$port"
 export DUNLIN_AT=file:$work/state/dunlin/store
 expect 1 bash -c '"$DUNLIN" store get settings key >&-'
 expect 1 bash -c '"$DUNLIN" store get settings key >/dev/full'
+for printed in version --version help 'help run' 'run --help' 'token --data hub --scope read' 'store --version'; do
+  expect 1 bash -c '"$DUNLIN" '"$printed"' >/dev/full'
+  says "$err" "dunlin: cannot write to standard output: "
+  expect 1 bash -c '"$DUNLIN" '"$printed"' >&-'
+  says "$err" "cannot write to standard output"
+done
+expect 2 bash -c '"$DUNLIN" store pus >/dev/full'
+# A hub serves all the same.
+"$DUNLIN" hub --data deaf --listen 127.0.0.1:0 >/dev/full 2>deaf.log &
+hub=$!
+started+=("$hub")
+within 60 env -u DUNLIN_AT -u DUNLIN_TOKEN_FILE "$DUNLIN" list
+stop_hub
 "$DUNLIN" store get settings other 2>&- && fail "a missing row was found"
 seq 20000 | "$DUNLIN" store push many --lines --quiet
 "$DUNLIN" store pull many --max 10000 --quiet 2>pipe.err | head -n 1 >/dev/null || true

@@ -42,7 +42,7 @@ same "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(<hub/
 "$DUNLIN" hub --data hub2 --listen 127.0.0.1:0 >hub2.out 2>hub2.log &
 second=$!
 started+=("$second")
-wait_for hub2.out token
+wait_for hub2.out "token in $work/hub2/token"
 same "$("$DUNLIN" list --quiet)" ""
 second_note=$(grep -l "^$second\$" state/dunlin/hubs/*)
 cp "$second_note" second_note
