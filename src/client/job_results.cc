@@ -66,7 +66,7 @@ Result<int> run(const ResultsVerb& verb, const VerbEnv& env) {
   const model::Job job = TRY(find_job(table, verb.job, env.clock.wall()));
   const Span span = TRY(parse_tasks(verb.tasks, job.spec().tasks()));
   ResultPrinter printer(env.store, job, env.form);
-  CutOutputs cut;
+  CutOutputs cut(env.form == Form::quiet ? 0 : env.form == Form::plain ? kCellMax : SIZE_MAX);
   if (verb.follow) {
     TRY(follow(env, job, span, verb.failed, printer, cut));
     cut.say();
@@ -108,8 +108,7 @@ Result<int> run(const LogsVerb& verb, const VerbEnv& env) {
   TRY(read_output(env.store, job.id(), verb.task, result->outcome, which, print));
   const std::string missing = missing_words(job.spec(), result->outcome, which);
   if (missing.empty()) {
-    const bool ok = result->outcome.state() == model::STATE_OK;
-    if (ok && !result->outcome.why().empty()) complain(result->outcome.why());
+    if (!result->outcome.why().empty()) complain(result->outcome.why());
     return kExitDone;
   }
   complain(missing);

@@ -60,8 +60,10 @@ void CutOutputs::add(const model::Job& job, const TaskResult& result) {
     if (!words.empty()) cut_.add(result.task, "its " + words);
   }
   const model::Outcome& outcome = result.outcome;
-  const bool well = outcome.state() == model::STATE_OK && cut_.count == before;
-  if (well && !outcome.why().empty()) notes_.add(result.task, outcome.why());
+  const bool shown = outcome.state() != model::STATE_OK && outcome.why().size() <= failure_shown_;
+  if (cut_.count == before && !shown && !outcome.why().empty()) {
+    notes_.add(result.task, outcome.why());
+  }
 }
 
 void CutOutputs::say() const {

@@ -17,10 +17,13 @@ namespace dunlin {
 std::string missing_words(const model::Spec& spec, const model::Outcome& outcome,
                           std::string_view which);
 
-// Counts outputs that are not whole, and tasks that ended well and yet have something to say (files
-// that went with their folder, a cleanup that failed), for the end of a verb that shows them.
+// Counts outputs that are not whole, and tasks that have something else to say (files that went
+// with their folder, a cleanup that failed), for the end of a verb that shows them.
 class CutOutputs {
  public:
+  // The verb shows reasons of failures itself if they have at most so many bytes.
+  explicit CutOutputs(size_t failure_shown) : failure_shown_(failure_shown) {}
+
   void add(const model::Job& job, const TaskResult& result);
   bool any() const { return cut_.count > 0; }
   void say() const;  // A line of each kind on standard error, if there were any.
@@ -32,6 +35,7 @@ class CutOutputs {
     void add(uint64_t task, const std::string& words);
     void say() const;
   };
+  const size_t failure_shown_;
   Lines cut_;
   Lines notes_;
 };

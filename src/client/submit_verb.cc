@@ -213,7 +213,7 @@ Result<void> print_error_bytes(std::string_view bytes) {
 Result<int> wait_for(const VerbEnv& env, const model::Job& job, bool ours) {
   say_how_to_cancel(job.id());
   ResultPrinter printer(env.store, job, env.form);
-  CutOutputs cut;
+  CutOutputs cut(SIZE_MAX);  // Why a task failed is said at once.
   const auto take = [&](const TaskResult& result) -> Result<void> {
     cut.add(job, result);
     if (env.form == Form::json) {

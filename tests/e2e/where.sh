@@ -69,6 +69,17 @@ says "$err" "$long" "name with --cwd a folder that stays"
 expect 0 "$DUNLIN" submit --cwd task --wait -- 'echo x >$TMPDIR/t; rm $TMPDIR/t; echo clean'
 [[ $err != *left* ]] || fail "a clean task is blamed: $err"
 
+# Also of a task that failed.
+expect 1 "$DUNLIN" submit --cwd task --wait -- 'echo a >out.txt; exit 3'
+says "$err" "1 file that it left"
+for look in 'logs last 0' 'results last --quiet'; do
+  expect 0 "$DUNLIN" $look
+  says "$err" "1 file that it left in its fresh folder went with it, \"out.txt\""
+done
+says "$(of last 0 why)" "1 file that it left"
+expect 0 "$DUNLIN" results last
+says "$out" "1 file that it left"
+
 # What cannot be is refused before it is submitted.
 expect 2 "$DUNLIN" submit --cwd task -- ./sim
 says "$err" '"./sim"' --cwd "whole path"
