@@ -66,7 +66,8 @@ Error too_many(std::string_view text, uint64_t count, uint64_t max, std::string_
 }  // namespace
 
 std::string why_no_array(const std::string& text) {
-  return text.empty() ? no_array(text).what : "";
+  const auto parsed = parse_array(text);
+  return parsed.ok() ? "" : parsed.error().what;
 }
 
 Result<NumberList> parse_array(std::string_view text) {

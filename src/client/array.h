@@ -21,8 +21,7 @@ struct NumberList {
 // `invalid` if it is none, or makes more tasks than a job can have.
 Result<NumberList> parse_array(std::string_view text);
 
-// For options: an empty text must not be taken for none. Says what is wrong with it; empty if
-// parse_array() is to judge.
+// For options, before anything else is looked at: what is wrong with it; empty if nothing is.
 std::string why_no_array(const std::string& text);
 
 }  // namespace dunlin

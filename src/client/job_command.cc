@@ -61,6 +61,13 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
                  "there is no command: write it after --, as in `dunlin submit -- echo hello`"};
   }
   if (verb.dry_run) return dry_run(verb);
+  if (target.at.starts_with("memory:")) {
+    return Error{Code::invalid,
+                 "a job in memory: is gone as soon as it was submitted: start a hub with `dunlin "
+                 "hub`, or run the tasks here with `dunlin run`"};
+  }
+  // What is wrong with the options needs no hub to be said.
+  if (verb.job_file.empty()) TRY(spec_of(verb));
   return run_in_store(verb, target, Missing::make);
 }
 

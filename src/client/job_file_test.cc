@@ -153,7 +153,7 @@ TEST(JobFile, AnErrorNamesTheLineAndWhatIsExpected) {
   EXPECT_EQ(of_key("delivery = \"twice\"").find("jobs.toml:3: delivery must be \"once\""), 0U);
   EXPECT_EQ(of_key("cwd = \"here\"").find("jobs.toml:3: cwd must be the path"), 0U);
   EXPECT_EQ(of_key("env = { \"A=B\" = \"c\" }").find("jobs.toml:3: env must be a table"), 0U);
-  EXPECT_EQ(of_key("array = \"0-999999999999\"").find("jobs.toml:1: the array"), 0U);
+  EXPECT_EQ(of_key("array = \"0-999999999999\"").find("jobs.toml:3: array: the array"), 0U);
   EXPECT_EQ(of_key("lines = \"-\"").find("jobs.toml:3: lines must be the name of a file"), 0U);
   EXPECT_NE(of_key("lines = \"none\"").find("cannot read none"), std::string::npos);
   EXPECT_EQ(of_key("timeout = ").find("jobs.toml:3: "), 0U);

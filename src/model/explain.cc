@@ -119,8 +119,9 @@ std::string explain_open(const Scene& scene, WallTime now) {
     out += "its tasks are with workers\n";
   }
   if (progress.moved > 0) {
-    out += fmt::format("{} are tried again on their own, after a failure or the loss of a worker\n",
-                       count_of(progress.moved, "task"));
+    const bool one = progress.moved == 1;
+    out += fmt::format("{} {} tried again on {} own, after a failure or the loss of a worker\n",
+                       count_of(progress.moved, "task"), one ? "is" : "are", one ? "its" : "their");
   }
   return out;
 }

@@ -2,7 +2,12 @@
 source "$(dirname "$0")/lib.sh"
 start_hub
 
-# Nothing is submitted of what is wrong.
+# Nothing is submitted of what is wrong. That needs no hub.
+expect 2 "$DUNLIN" submit --at memory: -- true
+says "$err" "dunlin hub" "dunlin run"
+for words in '--array 3-1' '--timeout 5' '--retries x'; do
+  expect 2 env -u DUNLIN_AT XDG_STATE_HOME="$work/none" "$DUNLIN" submit $words -- true
+done
 expect 2 "$DUNLIN" submit
 says "$err" "no command" "--"
 expect 2 "$DUNLIN" submit -- ""
