@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
+#include <utility>
 
 #include "base/env.h"
 
@@ -12,6 +13,7 @@ namespace dunlin {
 namespace {
 
 constexpr size_t kChunkLineMax = 1024;
+constexpr size_t kEmptyLinesMax = 16;  // Before a request: some clients end a body with one.
 
 // Of two of these a proxy may take the one and we the other.
 constexpr std::array<std::string_view, 6> kOnce = {
@@ -179,16 +181,35 @@ std::string_view reason_of(int status) {
 
 }  // namespace
 
+// What was read goes once it is as much as what has to move: erased piece by piece, small pieces of
+// many bytes would cost their square.
+void HttpReader::feed(std::string_view bytes) {
+  if (at_ >= unread()) bytes_.erase(0, std::exchange(at_, 0));
+  bytes_ += bytes;
+}
+
+void HttpReader::consume(size_t count) {
+  at_ += count;
+  if (unread() > 0) return;
+  bytes_.clear();
+  at_ = 0;
+}
+
 Result<std::optional<HttpHead>> HttpReader::head() {
   CHECK(state_ == State::head);
-  while (unread_.starts_with("\r\n")) unread_.erase(0, 2);  // Some clients end a body with one.
-  const size_t end = unread_.find("\r\n\r\n");
+  for (; rest().starts_with("\r\n"); consume(2)) {
+    if (++empty_lines_ > kEmptyLinesMax) return broken("nothing but empty lines");
+  }
+  const size_t end = rest().find("\r\n\r\n", searched_);
   if (end > kHeadMax) {  // Or nowhere.
-    if (unread_.size() > kHeadMax) return broken("headers that are too long");
+    if (unread() > kHeadMax) return broken("headers that are too long");
+    searched_ = unread() - std::min<size_t>(unread(), 3);
     return std::optional<HttpHead>();
   }
-  HttpHead head = TRY(parse_head(std::string_view(unread_).substr(0, end + 2)));
-  unread_.erase(0, end + 4);
+  HttpHead head = TRY(parse_head(rest().substr(0, end + 2)));
+  consume(end + 4);
+  searched_ = 0;
+  empty_lines_ = 0;
   left_ = head.length.value_or(0);
   trailer_bytes_ = 0;
   state_ = head.chunked ? State::chunk_size : State::plain;
@@ -197,10 +218,11 @@ Result<std::optional<HttpHead>> HttpReader::head() {
 
 // A line up to its end, without it. Nothing if it is not here yet.
 std::optional<std::string_view> HttpReader::line(size_t max, bool& too_long) {
-  const size_t end = unread_.find("\r\n");
-  too_long = end == std::string::npos ? unread_.size() > max : end > max;
-  if (end == std::string::npos || too_long) return std::nullopt;
-  return std::string_view(unread_).substr(0, end);
+  const std::string_view most = rest().substr(0, max + 2);
+  const size_t end = most.find("\r\n");
+  too_long = end == std::string_view::npos && most.size() == max + 2;
+  if (end == std::string_view::npos) return std::nullopt;
+  return most.substr(0, end);
 }
 
 Result<void> HttpReader::chunk_step(std::string& out, size_t max, bool& waits) {
@@ -225,21 +247,21 @@ Result<void> HttpReader::chunk_step(std::string& out, size_t max, bool& waits) {
         left_ = *length;
         state_ = left_ == 0 ? State::trailer : State::chunk;
       }
-      unread_.erase(0, size + 2);
+      consume(size + 2);
       return {};
     }
     case State::chunk_end:
-      waits = unread_.size() < 2;
+      waits = unread() < 2;
       if (waits) return {};
-      if (!unread_.starts_with("\r\n")) return broken("a chunk longer than its size");
-      unread_.erase(0, 2);
+      if (!rest().starts_with("\r\n")) return broken("a chunk longer than its size");
+      consume(2);
       state_ = State::chunk_size;
       return {};
     default: {
-      const size_t some = std::min<uint64_t>({left_, unread_.size(), max - out.size()});
+      const size_t some = std::min<uint64_t>({left_, unread(), max - out.size()});
       waits = some == 0;
-      out.append(unread_, 0, some);
-      unread_.erase(0, some);
+      out += rest().substr(0, some);
+      consume(some);
       left_ -= some;
       if (left_ == 0) state_ = State::chunk_end;
       return {};
@@ -251,9 +273,9 @@ Result<bool> HttpReader::body(std::string& out, size_t max) {
   if (state_ == State::head) return true;
   max += out.size();
   if (state_ == State::plain) {
-    const size_t some = std::min<uint64_t>({left_, unread_.size(), max - out.size()});
-    out.append(unread_, 0, some);
-    unread_.erase(0, some);
+    const size_t some = std::min<uint64_t>({left_, unread(), max - out.size()});
+    out += rest().substr(0, some);
+    consume(some);
     left_ -= some;
     if (left_ == 0) state_ = State::head;
   } else {

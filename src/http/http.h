@@ -45,7 +45,7 @@ struct HttpHead {
 // trusted to be the beginning of a request.
 class HttpReader {
  public:
-  void feed(std::string_view bytes) { unread_ += bytes; }
+  void feed(std::string_view bytes);
 
   // The next request's head, once it is here whole. REQUIRES: the last body was read to its end.
   Result<std::optional<HttpHead>> head();
@@ -53,17 +53,22 @@ class HttpReader {
   // Appends up to `max` bytes of the body to `out`; says whether that was the end of it.
   Result<bool> body(std::string& out, size_t max);
 
-  size_t unread() const { return unread_.size(); }
+  size_t unread() const { return bytes_.size() - at_; }
 
  private:
   enum class State { head, plain, chunk_size, chunk, chunk_end, trailer };
 
   Result<void> chunk_step(std::string& out, size_t max, bool& waits);
   std::optional<std::string_view> line(size_t max, bool& too_long);
+  std::string_view rest() const { return std::string_view(bytes_).substr(at_); }
+  void consume(size_t count);
 
-  std::string unread_;
+  std::string bytes_;
+  size_t at_ = 0;  // What was read stands before it.
   State state_ = State::head;
-  uint64_t left_ = 0;  // Of the body, or of its chunk.
+  size_t searched_ = 0;     // Of the rest: no head ends there.
+  size_t empty_lines_ = 0;  // Before this head.
+  uint64_t left_ = 0;       // Of the body, or of its chunk.
   size_t trailer_bytes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fmt/format.h>
 
 namespace dunlin {
@@ -115,6 +116,42 @@ TEST(Http, WhatDecidesStandsOnce) {
               std::string::npos)
         << name;
   }
+}
+
+TEST(Http, EmptyLinesAreNoRequest) {
+  const std::string get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_EQ(read_all("\r\n\r\n" + get + "\r\n" + get, 1 << 20), "GET / ;GET / ;");
+  std::string lines;
+  while (lines.size() < size_t{1} << 20U) lines += "\r\n";
+  for (const size_t size : {size_t{1}, size_t{2}, lines.size()}) {
+    EXPECT_EQ(read_all(lines, size), "error") << size;
+  }
+}
+
+// What is read of each costs what it has, not what stands behind it.
+TEST(Http, ManySmallPiecesTakeNoLongerThanAFewLargeOnes) {
+  constexpr int kPieces = 400'000;
+  std::string chunks = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string requests;
+  for (int i = 0; i < kPieces; ++i) {
+    chunks += "1\r\nx\r\n";
+    requests += "GET / HTTP/1.0\r\n\r\n";
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  HttpReader reader;
+  reader.feed(chunks + "0\r\n\r\n" + requests);
+  ASSERT_TRUE(reader.head().value());
+  std::string body;
+  EXPECT_TRUE(reader.body(body, kPieces + 1).value());
+  EXPECT_EQ(body, std::string(kPieces, 'x'));
+  int seen = 0;
+  while (reader.head().value()) {
+    ASSERT_TRUE(reader.body(body, 0).value());
+    ++seen;
+  }
+  EXPECT_EQ(seen, kPieces);
+  EXPECT_EQ(reader.unread(), 0U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
 }
 
 }  // namespace
