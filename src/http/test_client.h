@@ -45,12 +45,14 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  void send(std::string_view bytes) const {
+  // False if the server has ended the connection.
+  bool send(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (size <= 0) return;
+      if (size <= 0) return false;
       bytes.remove_prefix(static_cast<size_t>(size));
     }
+    return true;
   }
 
   // It sends no more.

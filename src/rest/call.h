@@ -2,6 +2,7 @@
 // in pieces. Lives as long as the handler runs; one thread.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,7 +78,9 @@ class Call {
   // All of it. `full` if there is more than `max`; `unavailable` if all requests together keep too
   // much, or it comes too slowly.
   Result<std::string> read_body(size_t max);
-  // Before so much is made of the body: the same as for reading it.
+  // What is left of the body is to come by then.
+  void end_body_by(Instant time) { body_by_ = std::min(body_by_, time); }
+  // Before so much is made of the body, or of the reply: the same as for reading it.
   Result<void> take_memory(size_t bytes);
 
   // A whole reply. REQUIRES: none was begun.
@@ -108,7 +111,7 @@ class Call {
   const Peer peer_;
   const HttpHead head_;
   const Match match_;
-  const Instant body_by_;
+  Instant body_by_;
   Budget::Share share_;
   bool keep_alive_;
   bool continued_ = false;

@@ -9,8 +9,8 @@
 namespace dunlin::rest {
 namespace {
 
-constexpr size_t kRestOfBody = 256 << 10;  // What is read of a body that nobody wanted.
-constexpr Millis kLinger = std::chrono::seconds(1);
+constexpr size_t kRestOfBody = 256 << 10;            // What is read of a body that nobody wanted.
+constexpr Millis kLinger = std::chrono::seconds(1);  // For it, and for bytes after the last.
 
 bool is_readable(int descriptor) {
   pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -75,8 +75,14 @@ bool answer(Call& call, Stores& stores) {
     const HttpReply nothing{.status = 204, .headers = {}, .body = {}, .length = {}};
     if (handled.ok() && !call.begun() && !call.reply(nothing).ok()) return false;
   }
-  if (!call.complete() || !call.keeps_alive()) return false;
+  return call.complete() && call.keeps_alive();
+}
+
+// Reads what is left of a body that nobody wanted, so that the next request is found behind it. Who
+// has its answer and dribbles would keep its place, without a token.
+bool skip_body(Call& call, Instant now) {
   std::string rest;
+  call.end_body_by(now + kLinger);
   while (!call.body_read()) {
     const Result<bool> more = call.read_some(rest);
     if (!more.ok() || rest.size() > kRestOfBody) return false;
@@ -91,11 +97,12 @@ void serve_connection(Connection& connection, const Setting& setting, const Exch
   HttpReader reader;
   const CallLimits call_limits;
   for (bool first = true;; first = false) {
-    limits.waiting(true);
+    limits.waiting(Waits::request);
     Result<std::optional<HttpHead>> head =
         next_head(connection, reader, setting, limits, first, stopping);
-    limits.waiting(false);
+    limits.waiting(Waits::no);
     if (!head.ok()) {
+      limits.waiting(Waits::in_vain);
       if (head.error().code == Code::invalid) {
         std::string bytes;
         append_reply(problem(400, "invalid", head.error().what), false, bytes);
@@ -109,7 +116,11 @@ void serve_connection(Connection& connection, const Setting& setting, const Exch
     Call call(setting, call_limits, {connection, reader, stopping}, std::move(*next),
               std::move(match));
     if (is_readable(stopping)) call.close_after();
-    if (!answer(call, stores)) return connection.finish(call.complete() ? kLinger : Millis(0));
+    const bool answered = answer(call, stores);
+    if (!answered || !call.body_read()) limits.waiting(Waits::in_vain);
+    if (!answered || !skip_body(call, setting.clock.now())) {
+      return connection.finish(call.complete() ? kLinger : Millis(0));
+    }
   }
 }
 

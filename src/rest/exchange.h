@@ -9,11 +9,14 @@
 
 namespace dunlin::rest {
 
+// What a connection waits for, if it does: a request, or the end of what its client sends in vain.
+enum class Waits { no, request, in_vain };
+
 struct ExchangeLimits {
   Millis first_max = std::chrono::seconds(10);  // To the first byte, with the handshake of TLS.
   Millis idle_max = std::chrono::seconds(60);
   Millis head_max = std::chrono::seconds(10);
-  std::function<void(bool)> waiting = [](bool) {};  // Told when it begins and ends to wait for one.
+  std::function<void(Waits)> waiting = [](Waits) {};  // Told when that changes.
 };
 
 // Returns when the client has left, was too slow or did not speak HTTP, or, between two requests,

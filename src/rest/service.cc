@@ -79,8 +79,9 @@ class Service::Threads {
     uint64_t id = 0;
     std::string origin = {};
     int socket = -1;
-    bool greeted = false;  // It has made a request.
-    bool counts = true;    // Until it has made room, or has ended.
+    bool greeted = false;          // It has made a request.
+    Waits waits = Waits::in_vain;  // Who has not counts as such.
+    bool counts = true;            // Until it has made room, or has ended.
     bool ended = false;
     std::thread thread = {};
   };
@@ -174,7 +175,7 @@ class Service::Threads {
            served_.size() < options_.connections_max + kEndingMax;
   }
 
-  // Rather one that has never made a request.
+  // Rather one that has never made a request, or sends what nobody wants.
   void make_room(std::optional<uint64_t> stranger, std::optional<uint64_t> idle) {
     const std::optional<uint64_t> id = stranger ? stranger : idle;
     if (!id) return;
@@ -192,16 +193,16 @@ class Service::Threads {
     if (--origin->second == 0) origins_.erase(origin);
   }
 
-  void waits(Served& served, bool waiting) {
+  void waits(Served& served, Waits what) {
     const std::lock_guard lock(mutex_);
-    if (!served.counts) return;
-    if (waiting) {
-      if (served.greeted) idle_.add(served.id, served.origin);
-    } else {
-      strangers_.remove(served.id);
-      idle_.remove(served.id);
-      served.greeted = true;
-    }
+    if (!served.counts || what == served.waits) return;
+    if (what == Waits::request && !served.greeted) return;
+    strangers_.remove(served.id);
+    idle_.remove(served.id);
+    if (what == Waits::request) idle_.add(served.id, served.origin);
+    if (what == Waits::in_vain) strangers_.add(served.id, served.origin);
+    served.greeted = true;
+    served.waits = what;
   }
 
   // Without TLS: who is refused need not be met first.
@@ -216,11 +217,10 @@ class Service::Threads {
   void serve(Served& served) {
     {
       Connection connection(served.socket, options_.tls, clock_);
-      const ExchangeLimits limits{
-          .first_max = options_.first_max,
-          .idle_max = options_.idle_max,
-          .head_max = options_.head_max,
-          .waiting = [this, &served](bool waiting) { waits(served, waiting); }};
+      const ExchangeLimits limits{.first_max = options_.first_max,
+                                  .idle_max = options_.idle_max,
+                                  .head_max = options_.head_max,
+                                  .waiting = [this, &served](Waits what) { waits(served, what); }};
       serve_connection(connection, setting_, limits, stores_, stopping_.descriptor());
       const std::lock_guard lock(mutex_);
       end_counting(served);
@@ -275,8 +275,8 @@ class Service::Threads {
   std::map<uint64_t, Served*> by_id_;      // Those that have not ended.
   std::map<std::string, size_t> origins_;  // How many of those count.
   size_t counted_ = 0;
-  Strangers strangers_;  // They wait for a request, the first
-  Strangers idle_;       // or another one.
+  Strangers strangers_;  // They wait for a first request, or in vain.
+  Strangers idle_;       // They wait for another request.
   RationedLog complaints_{"connections"};
   std::mutex joining_;
   std::thread acceptor_;

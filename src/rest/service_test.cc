@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fmt/format.h>
 #include <memory>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "hub/test_rest.h"
@@ -121,6 +124,37 @@ TEST(RestService, DoesNotWaitForASlowHead) {
   HttpClient client(rest.port());
   client.send("GET /api");
   EXPECT_EQ(client.receive().status, 0);
+}
+
+const std::string kUnwanted =
+    "GET /api/v1/health HTTP/1.1\r\nhost: x\r\ncontent-length: 200000\r\n\r\n";
+
+TEST(RestService, ABodyThatNobodyWantsIsNotWaitedForLong) {
+  TestRest rest;
+  HttpClient client(rest.port());
+  client.send(kUnwanted);
+  EXPECT_EQ(client.receive().status, 401);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto most = std::chrono::seconds(15);
+  while (client.send("x") && std::chrono::steady_clock::now() - begun < most) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, most);
+  // One that comes at once leaves the connection as it was.
+  HttpClient honest(rest.port());
+  honest.send(kUnwanted + std::string(200'000, 'x'));
+  EXPECT_EQ(honest.receive().status, 401);
+  EXPECT_EQ(honest.get("/api/v1/health", kAdmin).status, 200);
+}
+
+TEST(RestService, WhoDribblesWhatNobodyWantsMakesRoom) {
+  TestRest rest({.connections_max = 4});
+  std::vector<std::unique_ptr<HttpClient>> dribbling;
+  for (int i = 0; i < 20; ++i) {
+    dribbling.push_back(std::make_unique<HttpClient>(rest.port()));
+    dribbling.back()->send(kUnwanted);
+    EXPECT_EQ(dribbling.back()->receive().status, 401) << i;
+  }
 }
 
 TEST(RestService, StopsAlthoughSomebodyIsConnected) {

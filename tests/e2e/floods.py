@@ -6,6 +6,8 @@
     floods.py json PID DOOR KEYFILE           one request with millions of values
     floods.py garbage NATIVE                  many connections that speak something else
     floods.py small PID NATIVE TOKEN          a stream of tiny requests from one peer
+    floods.py pieces NATIVE DOOR TOKEN        empty lines, and bodies in chunks of one byte
+    floods.py dribble REST TOKEN              bodies that nobody wants, byte by byte
 
 Addresses are host:port. Says what it saw and exits with 1 if a bound was passed.
 """
@@ -260,7 +262,71 @@ def small(pid, address, token):
     flooder.close()
 
 
+def pieces(native, door, token):
+    """Nobody is served more slowly, however small the pieces of what is refused in the end."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    chunked = (f"POST / HTTP/1.1\r\nHost: x\r\nx-amz-date: {now}\r\nTransfer-Encoding: chunked\r\n"
+               "x-amz-target: AmazonSQS.ListQueues\r\nAuthorization: AWS4-HMAC-SHA256 Credential="
+               f"DUNLIN8000000000ABCDEF012345/{now[:8]}/eu-1/sqs/aws4_request, SignedHeaders=host, "
+               "Signature=00\r\n\r\n").encode()
+    for what, head, block in (("empty lines", b"", b"\r\n" * 65536),
+                              ("tiny chunks", chunked, b"1\r\nx\r\n" * 21000)):
+        until = time.monotonic() + 4
+
+        def flood():
+            while time.monotonic() < until:
+                with connect(door) as peer:
+                    peer.settimeout(5)
+                    try:
+                        peer.sendall(head)
+                        while time.monotonic() < until:
+                            peer.send(block)
+                    except OSError:
+                        pass  # It was refused.
+
+        floods = [threading.Thread(target=flood) for _ in range(8)]
+        honest = Honest(native_hello(native, token))
+        for each in floods:
+            each.start()
+        for each in floods:
+            each.join()
+        honest.stop(10)
+        print(f"{what}: slowest {max(honest.times):.2f} s")
+        if max(honest.times) > 3:
+            fail(f"{what} keep others waiting")
+
+
+def dribble(rest, token):
+    import resource
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    request = b"GET /node/x/update HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"
+    peers, dropped, honest = [], 0, Honest(rest_health(rest, token))
+    for _ in range(1500):
+        peers.append(connect(rest))
+        try:
+            peers[-1].sendall(request)
+        except OSError:
+            pass  # It has made room already.
+    honest.stop(5)
+    honest, until = Honest(rest_health(rest, token)), time.monotonic() + 15
+    while dropped < len(peers) and time.monotonic() < until:
+        dropped = 0
+        for peer in peers:
+            try:
+                peer.sendall(b"x")
+            except OSError:
+                dropped += 1
+        time.sleep(0.5)
+    honest.stop(5)
+    print(f"{dropped} of {len(peers)} that dribbled were dropped")
+    if dropped < len(peers):
+        fail("who dribbles keeps its place")
+    for peer in peers:
+        peer.close()
+
+
 INFO = b"\x6a\x00"  # AskInfo, field 13.
 if __name__ == "__main__":
     {"frames": frames, "bodies": bodies, "silent": silent, "json": json, "garbage": garbage,
-     "small": small}[sys.argv[1]](*sys.argv[2:])
+     "small": small, "pieces": pieces, "dribble": dribble}[sys.argv[1]](*sys.argv[2:])
