@@ -100,7 +100,8 @@ class ConnectedStore final : public FileStore {
   }
 
  protected:
-  Answer call(Request&& request) override { return engine_->call(std::move(request)); }
+  // An engine that was interrupted in the middle could not be trusted: the process ends.
+  Answer call(Request&& request) noexcept override { return engine_->call(std::move(request)); }
 
  private:
   // Shared: the engine lives as long as any thread has a store on it.

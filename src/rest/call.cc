@@ -68,8 +68,9 @@ int64_t Call::number(std::string_view name, int64_t otherwise) const {
 std::string Call::base_url() const {
   if (!setting_.public_url.empty()) return setting_.public_url;
   const std::string* host = head_.header("host");
+  const bool named = host != nullptr && is_visible(*host, kUrlMax);
   return fmt::format("{}://{}{}", setting_.tls ? "https" : "http",
-                     host == nullptr ? peer_.connection.local() : *host, match_.prefix);
+                     named ? *host : peer_.connection.local(), match_.prefix);
 }
 
 std::optional<std::string> Call::bearer() const {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <list>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/rationed_log.h"
 #include "base/signals.h"
 #include "base/waker.h"
@@ -98,7 +100,7 @@ class Service::Threads {
     watched.push_back({stopping_.descriptor(), POLLIN, 0});
     watched.push_back({signals_, POLLIN, 0});
     while (!should_stop()) {
-      const auto tell = complaints_.tell(clock_.now());
+      const auto tell = tell_complaints();
       const int wait =
           tell ? static_cast<int>(std::max<int64_t>((*tell - clock_.now()).count(), 1)) : -1;
       poll(watched.data(), watched.size(), wait);
@@ -114,6 +116,11 @@ class Service::Threads {
     if (stopped_) stopped_();
   }
 
+  std::optional<Instant> tell_complaints() {
+    const std::lock_guard lock(mutex_);
+    return complaints_.tell(clock_.now());
+  }
+
   void accept_one(int listener) {
     Address from;
     from.size = sizeof(from.socket);
@@ -121,11 +128,10 @@ class Service::Threads {
                                SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-        complaints_.warning(
-            fmt::format("cannot accept another connection: {}", std::strerror(errno)),
-            clock_.now());
+        const std::string why = std::strerror(errno);
         {
           const std::lock_guard lock(mutex_);
+          complaints_.warning("cannot accept another connection: " + why, clock_.now());
           make_room(strangers_.oldest(), idle_.oldest());
         }
         poll(nullptr, 0, kAcceptRetryMs);
@@ -214,6 +220,7 @@ class Service::Threads {
     (void)connection.send(bytes, kRefusal).ok();
   }
 
+  // What a request throws, here or in a library, ends its connection and not the service.
   void serve(Served& served) {
     {
       Connection connection(served.socket, options_.tls, clock_);
@@ -221,8 +228,18 @@ class Service::Threads {
                                   .idle_max = options_.idle_max,
                                   .head_max = options_.head_max,
                                   .waiting = [this, &served](Waits what) { waits(served, what); }};
-      serve_connection(connection, setting_, limits, stores_, stopping_.descriptor());
+      std::string failed;
+      try {
+        serve_connection(connection, setting_, limits, stores_, stopping_.descriptor());
+      } catch (const std::exception& error) {
+        failed = error.what();
+      }
       const std::lock_guard lock(mutex_);
+      if (!failed.empty()) {
+        complaints_.warning(
+            fmt::format("a request failed and ended its connection: {}", quote(failed)),
+            clock_.now());
+      }
       end_counting(served);
       by_id_.erase(served.id);
       served.socket = -1;  // Its number may soon be another's.
@@ -275,9 +292,9 @@ class Service::Threads {
   std::map<uint64_t, Served*> by_id_;      // Those that have not ended.
   std::map<std::string, size_t> origins_;  // How many of those count.
   size_t counted_ = 0;
-  Strangers strangers_;  // They wait for a first request, or in vain.
-  Strangers idle_;       // They wait for another request.
-  RationedLog complaints_{"connections"};
+  Strangers strangers_;                    // They wait for a first request, or in vain.
+  Strangers idle_;                         // They wait for another request.
+  RationedLog complaints_{"connections"};  // Under the lock.
   std::mutex joining_;
   std::thread acceptor_;
 };

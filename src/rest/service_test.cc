@@ -186,6 +186,9 @@ Result<void> bounded(Call& call, Store&) {
   return call.reply(200, "text/plain", std::to_string(call.number("n", 7)));
 }
 
+Result<void> broken(Call&, Store&) { throw std::runtime_error("no reply \xff"); }
+Result<void> own_url(Call& call, Store&) { return call.reply(200, "text/plain", call.base_url()); }
+
 std::vector<Family> families() {
   return {{.prefix = "/own",
            .style = Style::problem,
@@ -194,6 +197,8 @@ std::vector<Family> families() {
            .routes = {{.method = "PUT", .pattern = "/echo/{rest*}", .summary = "", .handler = echo},
                       {.method = "GET", .pattern = "/count", .summary = "", .handler = count},
                       {.method = "GET", .pattern = "/forever", .summary = "", .handler = forever},
+                      {.method = "GET", .pattern = "/broken", .summary = "", .handler = broken},
+                      {.method = "GET", .pattern = "/url", .summary = "", .handler = own_url},
                       {.method = "GET",
                        .pattern = "/bounded",
                        .summary = "",
@@ -226,6 +231,28 @@ TEST(RestService, TellsAClientThatWaitsToGoOn) {
       "PUT /own/echo/x HTTP/1.1\r\nhost: x\r\ncontent-length: 200\r\nexpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.receive().status, 429);
   EXPECT_EQ(client.receive().status, 0);
+}
+
+TEST(RestService, WhatARequestThrowsEndsItsConnectionOnly) {
+  TestRest rest({}, nullptr, families());
+  HttpClient honest(rest.port());
+  EXPECT_EQ(honest.get("/own/bounded").body, "7");
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(rest.get("/own/broken").status, 0);
+  EXPECT_EQ(honest.get("/own/bounded").body, "7");
+}
+
+TEST(RestService, AHostThatIsNoneIsNotInUrls) {
+  TestRest rest({}, nullptr, families());
+  const auto url = [&](const std::string& host) {
+    HttpClient client(rest.port());
+    client.send("GET /own/url HTTP/1.1\r\nhost: " + host + "\r\n\r\n");
+    return client.receive().body;
+  };
+  const std::string here = fmt::format("http://127.0.0.1:{}", rest.port());
+  EXPECT_EQ(url("x.example:7"), "http://x.example:7");
+  for (const char* host : {"", "\xff", "a b", "a\tb", "\xc3\xa4.example"}) {
+    EXPECT_EQ(url(host), here);
+  }
 }
 
 TEST(RestService, SendsInPieces) {

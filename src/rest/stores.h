@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,7 +36,10 @@ class Stores {
     Lent(Lent&&) = default;
     Lent& operator=(Lent&&) = delete;
     ~Lent() {
-      if (store_) owner_->give_back(token_, std::move(store_), opened_);
+      // One that an exception has interrupted may be in the middle of an answer.
+      if (store_ && std::uncaught_exceptions() == 0) {
+        owner_->give_back(token_, std::move(store_), opened_);
+      }
     }
     Store& operator*() const { return *store_; }
 

@@ -25,7 +25,9 @@ int64_t scale_seconds(const tascaas::Tenant& tenant) {
 }
 
 Result<void> reply_json(Call& call, const ordered_json& body) {
-  return call.reply(200, "application/json", body.dump());
+  // Also with bytes that a client has sent, as in Host.
+  return call.reply(200, "application/json",
+                    body.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 // New job files become jobs, and what was lost is queued again; not with every request.

@@ -76,6 +76,17 @@ TEST_F(Tascaas, UpdatesTellWhatIsWanted) {
   EXPECT_EQ(rest.get(update + "?maxSlots=9999999999999999999999").status, 400);
 }
 
+TEST_F(Tascaas, AHostThatIsNoneStopsNothing) {
+  tenant.drop("a.config", 1000, 60);
+  const std::string id = tenant.enroll();
+  HttpClient client(rest.port());
+  client.send("GET /node/" + id + "/jobs?slots=1 HTTP/1.1\r\nhost: \xff\r\n\r\n");
+  const HttpAnswer answer = client.receive();
+  EXPECT_EQ(answer.status, 200);
+  const std::string url = json::parse(answer.body).at("configs").at(0).at("data-url");
+  EXPECT_TRUE(url.starts_with(fmt::format("http://127.0.0.1:{}/", rest.port()))) << url;
+}
+
 TEST_F(Tascaas, AStrangerIsUnknownEverywhere) {
   for (const char* route : {"update", "jobs", "jobs?slots=1", "disconnect"}) {
     EXPECT_EQ(get(std::string("/node/nobody/") + route), "401 Unknown worker ID") << route;
