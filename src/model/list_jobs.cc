@@ -19,6 +19,16 @@ struct Some {
   std::string last;          // The last row; empty: there was none.
 };
 
+// Of a thousand jobs the rows may take 256 MB.
+void forget_large(model::Spec& spec) {
+  spec.clear_command();
+  spec.clear_inputs();
+  spec.clear_env();
+  spec.clear_cwd();
+  spec.clear_stdin();
+  spec.clear_cleanup();
+}
+
 // Of at most `max` rows.
 Result<Some> read_some(Table& table, const std::string& after, size_t max) {
   const std::vector<Row> rows = TRY(table.scan(kJobs, "", after, std::min(max, kRowsPerScan)));
@@ -31,7 +41,7 @@ Result<Some> read_some(Table& table, const std::string& after, size_t max) {
     if (!job.ok() || job.value().record.gone_us() != 0) continue;
     ids.push_back(row.key);
     some.jobs.push_back({std::move(job.value().record), {}});
-    some.jobs.back().job.mutable_spec()->clear_inputs();
+    forget_large(*some.jobs.back().job.mutable_spec());
   }
   std::vector<std::optional<Standing>> standings = TRY(readable_standings(table, ids));
   size_t kept = 0;

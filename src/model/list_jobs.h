@@ -19,7 +19,7 @@ namespace dunlin {
 bool is_job_state(std::string_view text);
 
 struct Listed {
-  model::Job job = {};  // Without its inputs.
+  model::Job job = {};  // Without what its tasks are and get: command, inputs, environment.
   Standing standing = {};
 };
 using Wanted = std::function<bool(const Listed&)>;

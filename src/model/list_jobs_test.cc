@@ -59,6 +59,26 @@ TEST_F(ListJobs, ADamagedJobHidesNoOther) {
   }
 }
 
+TEST_F(ListJobs, WhatALongListDoesNotNeedIsNotKept) {
+  submit_job("a", 1);
+  const size_t before =
+      newest_jobs(store->table(), clock.wall(), 1, [](const Listed&) { return true; })
+          .value()
+          .front()
+          .job.ByteSizeLong();
+  const std::string large(10'000, 'x');
+  change("a", [&](model::Job& job) {
+    model::Spec& spec = *job.mutable_spec();
+    spec.mutable_command()->add_argv(large);
+    spec.add_env()->set_value(large);
+    spec.set_stdin(large);
+    spec.set_cleanup(large);
+  });
+  const std::vector<Listed> jobs = jobs_after(store->table(), "", 10).value();
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs.front().job.ByteSizeLong(), before);
+}
+
 TEST_F(ListJobs, ManyDamagedRowsInARowAreNoEnd) {
   for (int i = 100; i < 300; ++i) put(kJobs, std::to_string(i), "\xff\xff");
   submit_job("z", 1);

@@ -38,6 +38,9 @@ Result<std::vector<TaskResult>> results_of(uint64_t number, const model::Page& p
                        .committed_us = page.committed_us()});
   }
   std::ranges::sort(results, {}, &TaskResult::task);
+  // Of a thousand outcomes of one task each would bring its output.
+  const auto twin = std::ranges::adjacent_find(results, {}, &TaskResult::task);
+  if (twin != results.end()) return corrupt_page(fmt::format("{}", number));
   return results;
 }
 
@@ -135,6 +138,12 @@ Result<void> read_output(Store& store, std::string_view job, uint64_t task,
     const Row row =
         TRY(get_row(store.table(), kOutputs, output_key(job, task, outcome.attempt(), which)));
     if (row.version == 0) return gone();
+    if (row.value.size() != output.size()) {
+      return Error{Code::corrupt,
+                   fmt::format("the std{} of task {} of job {} has another size than "
+                               "its outcome says",
+                               which, task, job)};
+    }
     return take(row.value);
   }
   const std::string name = blob_name(job, task, outcome.attempt(), which);

@@ -87,6 +87,15 @@ TEST_F(Results, PagesThatAreSkippedAreNotRead) {
   EXPECT_EQ(numbers, (std::vector<uint64_t>{3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36}));
 }
 
+TEST_F(Results, ATaskHasOneOutcome) {
+  model::Page page;
+  *page.add_outcomes() = outcome(3, model::STATE_OK);
+  *page.add_outcomes() = outcome(2, model::STATE_OK);
+  EXPECT_EQ(results_of(0, page).value().size(), 2U);
+  *page.add_outcomes() = outcome(3, model::STATE_FAILED);
+  EXPECT_EQ(results_of(0, page).error().code, Code::corrupt);
+}
+
 TEST_F(Results, OutputIsFoundWhereverItIs) {
   model::Outcome here = outcome(7, model::STATE_OK, "small");
   EXPECT_EQ(whole_output(*store, "j", 7, here, "out").value(), "small");
@@ -95,6 +104,8 @@ TEST_F(Results, OutputIsFoundWhereverItIs) {
   here.mutable_err()->set_where(model::Output::ROW);
   EXPECT_EQ(whole_output(*store, "j", 7, here, "err").error().code, Code::not_found);
   put(kOutputs, output_key("j", 7, 1, "err"), "from a row");
+  EXPECT_EQ(whole_output(*store, "j", 7, here, "err").error().code, Code::corrupt);
+  here.mutable_err()->set_size(10);
   EXPECT_EQ(whole_output(*store, "j", 7, here, "err").value(), "from a row");
 
   const std::string large(3'000'000, 'x');

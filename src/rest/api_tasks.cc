@@ -13,20 +13,9 @@
 namespace dunlin::rest {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr Parameter kTask = numbered("task");
 constexpr size_t kPageBytes = 4 << 20;        // After which a page of results ends.
 constexpr uint64_t kTasksLookedAt = 100'000;  // For a page of those that failed.
-
-// About what an outcome takes in a reply.
-size_t bytes_of(const model::Outcome& outcome) {
-  size_t bytes = outcome.ByteSizeLong();
-  for (const model::Output* output : {&outcome.out(), &outcome.err()}) {
-    if (output->where() == model::Output::ROW) bytes += output->size();
-  }
-  return bytes;
-}
 
 Result<void> get_results(Call& call, Store& store) {
   const model::Job job = TRY(read_job(store.table(), call.path("id"))).record;
@@ -36,9 +25,9 @@ Result<void> get_results(Call& call, Store& store) {
   const auto first = static_cast<uint64_t>(call.number("after", -1) + 1);
   const uint64_t tasks = job.spec().tasks();
   const uint64_t last = std::min(tasks, first + kTasksLookedAt);
-  ordered_json reply;
-  ordered_json& results = reply["results"] = ordered_json::array();
-  size_t bytes = 0;
+  // As text, which is what it takes whatever the outcomes say of themselves.
+  std::string reply = R"({"results":[)";
+  size_t results = 0;
   std::optional<uint64_t> next;
   if (first < last) {
     ResultReader reader(store.table(), job.id(), first, last);
@@ -46,14 +35,16 @@ Result<void> get_results(Call& call, Store& store) {
       const std::optional<TaskResult> result = TRY(reader.next());
       if (!result) break;
       if (failed_only && result->outcome.state() == model::STATE_OK) continue;
-      results.push_back(TRY(result_json(store, job, *result)));
-      bytes += bytes_of(result->outcome);
-      if (results.size() >= max || bytes >= kPageBytes) next = result->task;
+      if (results++ > 0) reply += ',';
+      reply += json_text(TRY(result_json(store, job, *result)));
+      TRY(call.take_memory(2 * reply.size()));
+      if (results >= max || reply.size() >= kPageBytes) next = result->task;
     }
     if (!next && last < tasks) next = last - 1;
   }
-  if (next && *next + 1 < tasks) reply["next"] = *next;
-  return reply_json(call, 200, reply);
+  reply += ']';
+  if (next && *next + 1 < tasks) reply += fmt::format(R"(,"next":{})", *next);
+  return call.reply(200, "application/json", reply + "}\n");
 }
 
 struct Task {

@@ -394,6 +394,43 @@ TEST_F(RestApi, TheStreamOfAllTellsOfJobsThatComeAndOfThoseThatEndedMeanwhile) {
   EXPECT_TRUE(events.ends_with("0\r\n\r\n"));
 }
 
+TEST_F(RestApi, APageOfResultsIsAsLargeAsWhatIsInIt) {
+  const std::string id = submit(R"({"argv":["a"],"array":{"last":199}})");
+  const auto store = rest.store();
+  model::Page page;
+  for (uint32_t offset = 0; offset < 200; ++offset) {
+    model::Outcome& outcome = *page.add_outcomes();
+    outcome.set_offset(offset);
+    outcome.set_state(model::STATE_OK);
+    outcome.set_attempt(1);
+    outcome.mutable_out()->set_where(model::Output::ROW);
+    outcome.mutable_out()->set_size(60'000);
+    const std::string key = output_key(id, offset, 1, "out");
+    ASSERT_TRUE(store->table().put(kOutputs, {key, std::string(60'000, '\1'), kAnyVersion}).ok());
+  }
+  const auto put_page = [&] {
+    const Row row{page_key(id, 0), page.SerializeAsString(), kAnyVersion};
+    ASSERT_TRUE(store->table().put(kPages, row).ok());
+  };
+  put_page();
+  // In JSON a byte 1 takes six.
+  const HttpAnswer honest = ask("GET", "/jobs/" + id + "/results?max=1000");
+  EXPECT_EQ(honest.status, 200);
+  EXPECT_LT(honest.body.size(), size_t{5} << 20U);
+  const json some = json::parse(honest.body);
+  EXPECT_EQ(some["next"], some["results"].size() - 1);
+  // One that says less of its outputs than they have, or has one task many times, is damaged.
+  for (model::Outcome& outcome : *page.mutable_outcomes()) outcome.mutable_out()->set_size(0);
+  put_page();
+  EXPECT_EQ(ask("GET", "/jobs/" + id + "/results?max=1000").status, 500);
+  for (model::Outcome& outcome : *page.mutable_outcomes()) {
+    outcome.mutable_out()->set_size(60'000);
+    outcome.set_offset(0);
+  }
+  put_page();
+  EXPECT_EQ(ask("GET", "/jobs/" + id + "/results?max=1000").status, 500);
+}
+
 TEST_F(RestApi, StreamsAreFew) {
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 64; ++i) {

@@ -12,6 +12,7 @@ namespace dunlin::rest {
 namespace {
 
 constexpr size_t kPiece = 256 << 10;
+constexpr size_t kSmallReply = 64 << 10;  // Always has room.
 constexpr size_t kUrlMax = 1024;
 constexpr size_t kTokenMax = 1024;  // Longer than any, and what a hub may be told.
 
@@ -128,7 +129,7 @@ Result<void> Call::take_memory(size_t bytes) {
   if (share_.grow_to(bytes)) return {};
   keep_alive_ = false;
   return Error{Code::unavailable,
-               "the service keeps as much of request bodies as it may: try again later"};
+               "the service keeps as much of requests and replies as it may: try again later"};
 }
 
 Result<void> Call::put(std::string_view bytes) {
@@ -137,6 +138,8 @@ Result<void> Call::put(std::string_view bytes) {
 
 Result<void> Call::reply(HttpReply reply) {
   CHECK(!begun_);
+  // It is there twice until it is sent.
+  if (reply.body.size() > kSmallReply) TRY(take_memory(2 * reply.body.size()));
   begun_ = true;
   // Who still waits to be told to go on will not send its body; it could not be told from a
   // request.

@@ -83,7 +83,8 @@ class Call {
   // Before so much is made of the body, or of the reply: the same as for reading it.
   Result<void> take_memory(size_t bytes);
 
-  // A whole reply. REQUIRES: none was begun.
+  // A whole reply. REQUIRES: none was begun. `unavailable`, and none is begun, if it is large and
+  // all requests together keep too much.
   Result<void> reply(HttpReply reply);
   Result<void> reply(int status, std::string_view type, std::string body);
 

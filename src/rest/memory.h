@@ -32,7 +32,7 @@ class Memory final : public tascaas::JobCache {
   // REQUIRES: the caller has the job's lock.
   LedgerClock& ledger_clock(const std::string& job);
 
-  // Of bodies that are kept whole, and what is made of them.
+  // Of bodies that are kept whole, what is made of them, and large replies.
   Budget& bodies() { return bodies_; }
 
   // What URLs are signed with: the same for all services on the store, made by the first.

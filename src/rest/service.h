@@ -2,9 +2,9 @@
 // reply. Holds no state but open stores: any number of services may stand on one store, and each
 // may be killed between any two requests.
 //
-// Everything is bounded: connections, heads, bodies that are kept whole (of all requests together,
-// too), and the time for each. When there are too many connections, in all or from one address, the
-// one that has waited for longest without a request makes room.
+// Everything is bounded: connections, heads, bodies that are kept whole and large replies (of all
+// requests together, too), and the time for each. When there are too many connections, in all or
+// from one address, the one that has waited for longest without a request makes room.
 #pragma once
 
 #include <functional>

@@ -186,7 +186,11 @@ Result<void> bounded(Call& call, Store&) {
   return call.reply(200, "text/plain", std::to_string(call.number("n", 7)));
 }
 
+constexpr size_t kLarge = 70 << 20;  // Two of them are more than a service keeps.
 Result<void> broken(Call&, Store&) { throw std::runtime_error("no reply \xff"); }
+Result<void> large(Call& call, Store&) {
+  return call.reply(200, "text/plain", std::string(kLarge, 'x'));
+}
 Result<void> own_url(Call& call, Store&) { return call.reply(200, "text/plain", call.base_url()); }
 
 std::vector<Family> families() {
@@ -198,6 +202,7 @@ std::vector<Family> families() {
                       {.method = "GET", .pattern = "/count", .summary = "", .handler = count},
                       {.method = "GET", .pattern = "/forever", .summary = "", .handler = forever},
                       {.method = "GET", .pattern = "/broken", .summary = "", .handler = broken},
+                      {.method = "GET", .pattern = "/large", .summary = "", .handler = large},
                       {.method = "GET", .pattern = "/url", .summary = "", .handler = own_url},
                       {.method = "GET",
                        .pattern = "/bounded",
@@ -253,6 +258,17 @@ TEST(RestService, AHostThatIsNoneIsNotInUrls) {
   for (const char* host : {"", "\xff", "a b", "a\tb", "\xc3\xa4.example"}) {
     EXPECT_EQ(url(host), here);
   }
+}
+
+TEST(RestService, LargeRepliesHaveAShareOfTheMemory) {
+  TestRest rest({}, nullptr, families());
+  HttpClient slow(rest.port());
+  slow.send("GET /own/large HTTP/1.1\r\nhost: x\r\n\r\n");
+  slow.until("content-length");
+  EXPECT_EQ(rest.get("/own/large").status, 503);
+  EXPECT_EQ(rest.get("/own/bounded").body, "7");
+  EXPECT_EQ(slow.receive().body.size(), kLarge);
+  EXPECT_EQ(rest.get("/own/large").status, 200);
 }
 
 TEST(RestService, SendsInPieces) {
