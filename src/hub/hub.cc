@@ -122,6 +122,14 @@ void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instan
                                                "some first, or open another connection",
                                                limits_.uploads_max)});
   }
+  const std::string& owner = sessions_.at(session).rights.owner;
+  if (!owner.empty() && takes_its_half(owner)) {
+    return stage(
+        session, id,
+        Error{Code::full, fmt::format("half of the uploads that this hub takes at once are "
+                                      "those of {} already: end some first",
+                                      owner)});
+  }
   if (beginners_.empty() && has_place()) return take_part(session, id, std::move(part), now);
   if (beginners_.size() >= limits_.beginners_max) {
     return stage(session, id, no_place_for_upload());
@@ -141,6 +149,18 @@ void Hub::take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now
     parted_.push_back(upload);
   }
   stage(session, id, std::move(answer));
+}
+
+// The rest is for others, however many connections a token makes.
+bool Hub::takes_its_half(const std::string& owner) const {
+  const auto is_its = [&](SessionId session) {
+    const auto found = sessions_.find(session);
+    return found != sessions_.end() && found->second.rights.owner == owner;
+  };
+  const auto begins = static_cast<size_t>(std::ranges::count_if(
+      beginners_, [&](const Beginner& each) { return is_its(each.session); }));
+  return uploads_.size_of(is_its) + begins >= limits_.uploads_all_max / 2 ||
+         begins >= limits_.beginners_max / 2;
 }
 
 // Makes one if an upload was left.

@@ -36,13 +36,13 @@ struct Reply {
 };
 
 struct HubLimits {
-  size_t waiting_max = 64;            // Pulls of one session that wait.
-  size_t unanswered_max = 1024;       // Requests of one session, waiting pulls too.
-  size_t staged_max = 8 << 20;        // Bytes of a session's answers in a turn that make it busy.
-  size_t staged_all_max = 64 << 20;   // Bytes of all answers in a turn that make everyone busy.
-  size_t uploads_max = 16;            // Of one session.
-  size_t uploads_all_max = 1024;      // Of all sessions; each is an open file.
-  size_t beginners_max = 64;          // Uploads that wait for a place, with their first part.
+  size_t waiting_max = 64;           // Pulls of one session that wait.
+  size_t unanswered_max = 1024;      // Requests of one session, waiting pulls too.
+  size_t staged_max = 8 << 20;       // Bytes of a session's answers in a turn that make it busy.
+  size_t staged_all_max = 64 << 20;  // Bytes of all answers in a turn that make everyone busy.
+  size_t uploads_max = 16;           // Of one session.
+  size_t uploads_all_max = 1024;     // Of all sessions; each is an open file. Of one owner half.
+  size_t beginners_max = 64;  // Uploads that wait for a place, with their first part; so too.
   size_t unread_all_max = 256 << 20;  // Bytes of frames that are begun or wait, of all sessions.
 };
 
@@ -105,6 +105,7 @@ class Hub {
   void begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now);
   void take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now);
   bool has_place();
+  bool takes_its_half(const std::string& owner) const;
   void give_up(uint64_t upload);
   void let_beginners_in();
   void take_repeats(uint64_t upload);

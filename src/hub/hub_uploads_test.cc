@@ -177,5 +177,26 @@ TEST_F(HubUploads, WhoLeavesWaitsNoMore) {
   EXPECT_TRUE(done(begin(4, 8)));
 }
 
+TEST_F(HubUploads, OneOwnerCannotTakeAllPlaces) {
+  Rights ann(Scope::submit);
+  ann.owner = "ann";
+  Rights bob(Scope::submit);
+  bob.owner = "bob";
+  for (SessionId session = 11; session <= 14; ++session) hub.opened(session, ann);
+  hub.opened(21, bob);
+  for (uint64_t upload = 1; upload <= 3; ++upload) EXPECT_TRUE(done(begin(10 + upload, upload)));
+  EXPECT_EQ(code(begin(14, 4)), Code::full);
+  EXPECT_TRUE(done(go_on(11, 1)));
+  for (uint64_t upload = 5; upload <= 7; ++upload) EXPECT_TRUE(done(begin(21, upload)));
+  EXPECT_TRUE(done(ask(11, BlobPart{1, 0, ""})));
+  EXPECT_TRUE(done(begin(14, 4)));
+  // Nor all places to wait for one.
+  EXPECT_TRUE(done(ask(12, BlobPart{2, 0, ""})));
+  EXPECT_TRUE(done(begin(1, 8)));
+  EXPECT_EQ(begin(11, 9), std::nullopt);
+  EXPECT_EQ(code(begin(12, 10)), Code::full);
+  EXPECT_EQ(begin(1, 11), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dunlin

@@ -7,6 +7,12 @@ size_t Uploads::size(Owner owner) const {
   return found == owned_.end() ? 0 : found->second.size();
 }
 
+size_t Uploads::size_of(const std::function<bool(Owner)>& is_one) const {
+  size_t size = 0;
+  for (const auto& [owner, owned] : owned_) size += is_one(owner) ? owned.size() : 0;
+  return size;
+}
+
 void Uploads::note(uint64_t upload, std::optional<Owner> owner, Instant deadline) {
   ended(upload);
   uploads_[upload] = {.owner = owner, .deadline = deadline};

@@ -8,6 +8,7 @@
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ class Uploads {
   bool has(uint64_t upload) const { return uploads_.contains(upload); }
   size_t size() const { return uploads_.size(); }
   size_t size(Owner owner) const;
+  // Of those of whom it is true. Asks for each once.
+  size_t size_of(const std::function<bool(Owner)>& is_one) const;
 
   // A part came: the upload is `owner`'s from now on.
   void went_on(uint64_t upload, Owner owner, Instant now);

@@ -14,6 +14,7 @@
 #include "rest/api.h"
 #include "rest/api_calls.h"
 #include "rest/problem.h"
+#include "wire/token_text.h"
 
 namespace dunlin::rest {
 namespace {
@@ -33,12 +34,19 @@ std::string mark_of(const Standing& standing, const Counts& counts) {
   return fmt::format("{}-{}-{}", state_word(standing.state), counts.ok, counts.failed);
 }
 
+// Tokens of one owner are one.
+std::string whose(const Call& call) {
+  std::string token = call.bearer().value_or("");
+  const std::string owner = owner_in_token(token);
+  return owner.empty() ? token : "owner " + owner;
+}
+
 // One stream: begins it, paces it, and says when it is over.
 class Stream {
  public:
   explicit Stream(Call& call)
       : call_(call),
-        place_(call.setting().streams->take()),
+        place_(call.setting().streams->take(whose(call))),
         until_(call.setting().clock.now() +
                std::chrono::seconds(call.number("seconds", kSecondsDefault))) {}
 

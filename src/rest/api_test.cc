@@ -431,15 +431,25 @@ TEST_F(RestApi, APageOfResultsIsAsLargeAsWhatIsInIt) {
   EXPECT_EQ(ask("GET", "/jobs/" + id + "/results?max=1000").status, 500);
 }
 
-TEST_F(RestApi, StreamsAreFew) {
+TEST_F(RestApi, StreamsAreFewAndOfOneTokenHalfOfThem) {
   std::vector<std::unique_ptr<HttpClient>> clients;
-  for (int i = 0; i < 64; ++i) {
+  const auto stream = [&](const std::string& token) {
     clients.push_back(std::make_unique<HttpClient>(rest.port()));
-    clients.back()->send("GET /api/v1/events HTTP/1.1\r\nhost: x\r\n" + bearer(TestHub::kToken) +
-                         "\r\n");
+    clients.back()->send("GET /api/v1/events HTTP/1.1\r\nhost: x\r\n" + bearer(token) + "\r\n");
     clients.back()->until("retry");
-  }
-  EXPECT_EQ(ask("GET", "/events").status, 429);
+  };
+  const auto status = [&](const std::string& token) {
+    return HttpClient(rest.port()).get("/api/v1/events", bearer(token)).status;
+  };
+  const Scopes read = parse_scopes("read").value();
+  const std::string ann = make_token(TestHub::kToken, read, 0, "ann").value();
+  const int64_t later = rest.clock().wall().time_since_epoch().count() / 1000 + 3600;
+  const std::string also_ann = make_token(TestHub::kToken, read, later, "ann").value();
+  for (int i = 0; i < 64; ++i) stream(i % 2 == 0 ? ann : also_ann);
+  EXPECT_EQ(status(ann), 429);
+  EXPECT_EQ(status(also_ann), 429);
+  for (int i = 0; i < 64; ++i) stream(std::string(TestHub::kToken));
+  EXPECT_EQ(status(make_token(TestHub::kToken, read, 0, "bob").value()), 429) << "all are taken";
 }
 
 TEST_F(RestApi, TellsWhichMethodsAPathHas) {

@@ -29,8 +29,8 @@ namespace dunlin::rest {
 namespace {
 
 constexpr int kAcceptRetryMs = 100;
-constexpr size_t kStreamsMax = 64;
-constexpr size_t kEndingMax = 256;  // Connections that made room and have not ended yet.
+constexpr size_t kStreamsMax = 128;  // Of one owner or token half.
+constexpr size_t kEndingMax = 256;   // Connections that made room and have not ended yet.
 constexpr Millis kRefusal = std::chrono::seconds(1);  // To take the words of a refusal.
 
 }  // namespace
