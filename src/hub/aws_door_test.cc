@@ -724,6 +724,31 @@ TEST(AwsDoor, UpdatesOfOneItemInOneTurnAllCount) {
       R"("N":"30")"));
 }
 
+constexpr std::string_view kTableWithRange = R"({"TableName":"ttt","BillingMode":"PAY_PER_REQUEST",
+  "KeySchema":[{"AttributeName":"h","KeyType":"HASH"},{"AttributeName":"r","KeyType":"RANGE"}],
+  "AttributeDefinitions":[{"AttributeName":"h","AttributeType":"S"},
+                          {"AttributeName":"r","AttributeType":"S"}]})";
+
+TEST(AwsDoor, AKeyConditionHasWhatASortKeyIsComparedWith) {
+  TestDoor door;
+  ASSERT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", kTableWithRange)), 200);
+  for (const char* range :
+       {"attribute_exists(r)", "attribute_not_exists(r)", "attribute_type(r, :h)", "r IN (:h)",
+        "contains(r, :h)", "size(r) = :h", "NOT r = :h", "r <> :h"}) {
+    const std::string reply =
+        door.ask_json("DynamoDB_20120810.Query",
+                      fmt::format(R"({{"TableName":"ttt","KeyConditionExpression":"h = :h AND {}",
+                         "ExpressionAttributeValues":{{":h":{{"S":"a"}}}}}})",
+                                  range));
+    EXPECT_TRUE(says(reply, "ValidationException")) << range << ": " << reply;
+  }
+  EXPECT_EQ(status_of(door.ask_json(
+                "DynamoDB_20120810.Query",
+                R"({"TableName":"ttt","KeyConditionExpression":"h = :h AND r BETWEEN :h AND :h",
+                    "ExpressionAttributeValues":{":h":{"S":"a"}}})")),
+            200);
+}
+
 TEST(AwsDoor, ReceiptsAndMessageIdsSayWhatTheyWereMadeOf) {
   const std::string id = aws::make_message_id(1'790'000'000'123, true);
   EXPECT_EQ(aws::sent_ms_of(id), 1'790'000'000'123);

@@ -49,6 +49,11 @@ for word in ("n", "statuses", "a_name", "yes"):
 same(D.get_item(**T, Key=KEY, ProjectionExpression="#s", ExpressionAttributeNames={"#s": "status"})
      ["Item"], {"status": S("new")})
 
+# What a sort key cannot be asked.
+for other in ("attribute_exists(s)", "attribute_type(s, :v)", "s IN (:v)", "s <> :v"):
+    invalid(["sort key"], D.query, KeyConditionExpression="p = :v AND " + other,
+            ExpressionAttributeValues={":v": S("a")})
+
 # What stands for nothing.
 unused = dict(ExpressionAttributeValues={":v": S("x"), ":w": S("y")})
 invalid(["ExpressionAttributeValues", "unused", ":w"], D.update_item, Key=KEY,
