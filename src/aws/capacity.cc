@@ -21,20 +21,6 @@ uint64_t scalar_size(const std::string& type, const json& content) {
   return type == "B" ? from_base64(*text).value_or("").size() : text->size();
 }
 
-uint64_t value_size(const json& value) {
-  const Typed it = typed(value);
-  if (!it.content) return 0;
-  if (it.type == "M") return kListBytes + it.content->size() + item_size(*it.content);
-  uint64_t size = 0;
-  if (it.type == "L") {
-    for (const json& element : *it.content) size += 1 + value_size(element);
-    return size + kListBytes;
-  }
-  if (it.type.size() != 2) return scalar_size(it.type, *it.content);
-  for (const json& element : *it.content) size += scalar_size(it.type.substr(0, 1), element);
-  return size;
-}
-
 uint64_t blocks(uint64_t bytes, uint64_t block) {
   return std::max<uint64_t>(1, (bytes + block - 1) / block);
 }
@@ -53,6 +39,20 @@ bool is_asked_for(const json& in) {
 }
 
 }  // namespace
+
+uint64_t value_size(const json& value) {
+  const Typed it = typed(value);
+  if (!it.content) return 0;
+  if (it.type == "M") return kListBytes + it.content->size() + item_size(*it.content);
+  uint64_t size = 0;
+  if (it.type == "L") {
+    for (const json& element : *it.content) size += 1 + value_size(element);
+    return size + kListBytes;
+  }
+  if (it.type.size() != 2) return scalar_size(it.type, *it.content);
+  for (const json& element : *it.content) size += scalar_size(it.type.substr(0, 1), element);
+  return size;
+}
 
 uint64_t item_size(const json& item) {
   uint64_t size = 0;

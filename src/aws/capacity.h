@@ -10,7 +10,9 @@
 
 namespace dunlin::aws {
 
-uint64_t item_size(const json& item);  // Bytes of names and values, as DynamoDB counts them.
+// Bytes of names and values, as DynamoDB counts them: fewer than their JSON has.
+uint64_t item_size(const json& item);
+uint64_t value_size(const json& value);
 
 // How an item is read: at once or perhaps late, or in a transaction, which costs twice as much.
 enum class ReadMode { late, consistent, transaction };

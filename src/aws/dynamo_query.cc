@@ -66,7 +66,7 @@ Result<void> bound_range(Walk& walk, const Condition& condition) {
   if (condition.operands.size() < 2) return other;  // It may only ask whether there is one.
   const KeyAttribute& range = *walk.table.range;
   const std::string base = walk.prefix;
-  const std::string first = base + TRY(key_part(range, condition.operands[1].value));
+  const std::string first = base + TRY(key_part(range, *condition.operands[1].value));
   const auto from = [&](const std::string& least) { walk.after = std::max(walk.after, least); };
   const auto to = [&](const std::string& most, bool itself) {
     if (!walk.upper.empty() && walk.upper <= most) return;
@@ -77,7 +77,7 @@ Result<void> bound_range(Walk& walk, const Condition& condition) {
     walk.prefix = first;
   } else if (condition.kind == Condition::Kind::between) {
     from(first);
-    to(base + TRY(key_part(range, condition.operands[2].value)) + kPartEnd, true);
+    to(base + TRY(key_part(range, *condition.operands[2].value)) + kPartEnd, true);
   } else if (condition.kind != Condition::Kind::comparison) {
     return other;
   } else {
@@ -112,7 +112,7 @@ Result<void> bound_walk(Walk& walk, const json& in, const Placeholders& placehol
   if (hash == conditions.end() || conditions.size() > 2) {
     return wrong("a key condition is hash = :value, and at most one about the sort key");
   }
-  walk.prefix = TRY(key_part(walk.table.hash, hash->operands[1].value)) + kPartEnd;
+  walk.prefix = TRY(key_part(walk.table.hash, *hash->operands[1].value)) + kPartEnd;
   for (const Condition& condition : conditions) {
     if (&condition == &*hash) continue;
     if (!walk.table.range || !is_about(condition, walk.table.range->name)) {

@@ -54,21 +54,23 @@ bool contains(const json& value, const json& part) {
   return false;
 }
 
-bool holds_for(const Condition& condition, const std::vector<json>& values) {
+bool holds_for(const Condition& condition, const std::vector<const json*>& values) {
+  const json& first = *values[0];
   switch (condition.kind) {
     case Condition::Kind::comparison:
-      return compares(condition.comparison, values[0], values[1]);
+      return compares(condition.comparison, first, *values[1]);
     case Condition::Kind::between:
-      return compares(Comparison::less_equal, values[1], values[0]) &&
-             compares(Comparison::less_equal, values[0], values[2]);
+      return compares(Comparison::less_equal, *values[1], first) &&
+             compares(Comparison::less_equal, first, *values[2]);
     case Condition::Kind::in:
-      return std::find(values.begin() + 1, values.end(), values[0]) != values.end();
+      return std::any_of(values.begin() + 1, values.end(),
+                         [&](const json* value) { return *value == first; });
     case Condition::Kind::of_type:
-      return values[1] == json{{"S", typed(values[0]).type}};
+      return *values[1] == json{{"S", typed(first).type}};
     case Condition::Kind::begins_with:
-      return begins_with(values[0], values[1]);
+      return begins_with(first, *values[1]);
     default:
-      return contains(values[0], values[1]);
+      return contains(first, *values[1]);
   }
 }
 
@@ -100,16 +102,21 @@ std::optional<json> pick(const json& value, const Kept& kept) {
 
 }  // namespace
 
-std::optional<json> value_of(const Operand& operand, const json& item) {
-  if (operand.kind == Operand::Kind::value) return operand.value;
+const json* value_of(const Operand& operand, const json& item, json& made) {
+  if (operand.kind == Operand::Kind::value) return operand.value.get();
   const json* found = look_up(item, operand.path);
-  if (!found) return std::nullopt;
-  if (operand.kind == Operand::Kind::path) return *found;
+  if (!found || operand.kind == Operand::Kind::path) return found;
   const Typed it = typed(*found);
-  if (it.type == "S") return number_value(text_of(*it.content)->size());
-  if (it.type == "B") return number_value(from_base64(*text_of(*it.content)).value_or("").size());
-  if (it.content && it.content->is_structured()) return number_value(it.content->size());
-  return std::nullopt;
+  if (it.type == "S") {
+    made = number_value(text_of(*it.content)->size());
+  } else if (it.type == "B") {
+    made = number_value(from_base64(*text_of(*it.content)).value_or("").size());
+  } else if (it.content && it.content->is_structured()) {
+    made = number_value(it.content->size());
+  } else {
+    return nullptr;
+  }
+  return &made;
 }
 
 const json* look_up(const json& item, const Path& path) {
@@ -136,15 +143,17 @@ bool holds(const Condition& condition, const json& item) {
     default:
       break;
   }
-  std::vector<json> values;
+  // Pointers: a filter looks at every item with what may be a large value.
+  std::vector<const json*> values;
+  std::vector<json> made(condition.operands.size());
   for (const Operand& operand : condition.operands) {
-    std::optional<json> value = value_of(operand, item);
+    const json* value = value_of(operand, item, made[values.size()]);
     // What is not there differs from everything and is otherwise unlike anything.
     if (!value) {
       return condition.kind == Condition::Kind::comparison &&
              condition.comparison == Comparison::not_equal;
     }
-    values.push_back(std::move(*value));
+    values.push_back(value);
   }
   return holds_for(condition, values);
 }

@@ -288,10 +288,12 @@ class Parser {
   Result<Operand> operand() {
     if (next().kind == Token::Kind::value) {
       const Token token = take();
-      const json* value = member(placeholders_.values, token.text);
-      if (!value) return wrong(fmt::format("{} is not in ExpressionAttributeValues", token.text));
+      const auto value = placeholders_.values.find(token.text);
+      if (value == placeholders_.values.end()) {
+        return wrong(fmt::format("{} is not in ExpressionAttributeValues", token.text));
+      }
       placeholders_.used.insert(token.text);
-      return Operand{.kind = Operand::Kind::value, .path = {}, .value = *value, .args = {}};
+      return Operand{.kind = Operand::Kind::value, .path = {}, .value = value->second, .args = {}};
     }
     const bool call = next().kind == Token::Kind::name && tokens_[at_ + 1].text == "(";
     if (call && keyword("size")) {
@@ -366,20 +368,20 @@ Result<Placeholders> read_placeholders(const json& in) {
   Placeholders made;
   made.names = object_or_empty(in, "ExpressionAttributeNames");
   const json values = object_or_empty(in, "ExpressionAttributeValues");
-  for (const auto& [name, value] : values.items()) made.values[name] = TRY(normal_value(value));
+  for (const auto& [name, value] : values.items()) {
+    made.values[name] = std::make_shared<const json>(TRY(normal_value(value)));
+  }
   return made;
 }
 
 Result<void> check_all_used(const Placeholders& placeholders) {
-  for (const auto& [kind, given] :
-       {std::pair("Names", &placeholders.names), std::pair("Values", &placeholders.values)}) {
-    for (const auto& [name, value] : given->items()) {
-      if (placeholders.used.contains(name)) continue;
-      return wrong(
-          fmt::format("Value provided in ExpressionAttribute{} unused in expressions: keys: {{{}}}",
-                      kind, name));
-    }
-  }
+  const auto check = [&](std::string_view kind, const std::string& name) -> Result<void> {
+    if (placeholders.used.contains(name)) return {};
+    return wrong(fmt::format(
+        "Value provided in ExpressionAttribute{} unused in expressions: keys: {{{}}}", kind, name));
+  };
+  for (const auto& [name, value] : placeholders.names.items()) TRY(check("Names", name));
+  for (const auto& [name, value] : placeholders.values) TRY(check("Values", name));
   return {};
 }
 

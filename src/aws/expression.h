@@ -2,6 +2,8 @@
 // Everything about them is bounded, so that no text can exhaust the stack.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,12 +21,15 @@ namespace dunlin::aws {
 using PathStep = std::variant<std::string, size_t>;
 using Path = std::vector<PathStep>;
 
+// However often an expression names a value of its request, it is there once.
+using SharedValue = std::shared_ptr<const json>;
+
 struct Operand {
   enum class Kind { path, value, size, if_not_exists, list_append, plus, minus };
   Kind kind = Kind::value;
-  Path path;                         // Of path, size and if_not_exists.
-  json value = json::value_t::null;  // {"S": "..."}
-  std::vector<Operand> args;         // One of if_not_exists, two of list_append, plus and minus.
+  Path path;                  // Of path, size and if_not_exists.
+  SharedValue value;          // Of value: {"S": "..."}
+  std::vector<Operand> args;  // One of if_not_exists, two of list_append, plus and minus.
 };
 
 enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
@@ -56,15 +61,15 @@ struct Update {
   };
   std::vector<Set> sets;
   std::vector<Path> removes;
-  std::vector<std::pair<Path, json>> adds;
-  std::vector<std::pair<Path, json>> deletes;
+  std::vector<std::pair<Path, SharedValue>> adds;
+  std::vector<std::pair<Path, SharedValue>> deletes;
 };
 std::vector<Path> paths_of(const Update& update);  // What it changes.
 
 // What #name and :value stand for.
 struct Placeholders {
   json names = json::object();
-  json values = json::object();             // Checked and in their normal form.
+  std::map<std::string, SharedValue, std::less<>> values = {};  // Checked, in their normal form.
   mutable std::set<std::string> used = {};  // By the expressions that were parsed with them.
 };
 
@@ -96,7 +101,7 @@ const json* look_up(const json& item, const Path& path);
 
 bool holds(const Condition& condition, const json& item);
 
-// The item with the update applied.
+// The item with the update applied; `invalid` if that makes more than an item may have.
 Result<json> apply(const Update& update, const json& item);
 
 // Only what the paths name.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fmt/format.h>
+
 namespace dunlin::aws {
 namespace {
 
@@ -113,6 +116,58 @@ TEST(Expression, AnUpdateThatMakesNoSenseIsRefused) {
         "ADD n :set", "DELETE n :set", "SET ones = list_append(ones, :two)"}) {
     EXPECT_EQ(updated(text, "n"), "error") << text;
   }
+}
+
+// A list or a set of so many numbers.
+json numbers(const char* type, int count) {
+  json content = json::array();
+  for (int i = 0; i < count; ++i) {
+    json number = std::to_string(i);
+    content.push_back(type == std::string("L") ? json{{"N", number}} : number);
+  }
+  return json{{type, content}};
+}
+
+TEST(Expression, AnUpdateMakesNoMoreThanAnItemMayHave) {
+  const Placeholders given =
+      read_placeholders({{"ExpressionAttributeValues", {{":v", numbers("L", 40'000)}}}}).value();
+  const auto made = [&](const std::string& text) {
+    return aws::apply(parse_update(text, given).value(), json::object());
+  };
+  EXPECT_TRUE(made("SET a = :v").ok());
+  std::string many = "SET a = :v";
+  for (int i = 0; i < 500; ++i) many += fmt::format(",a{}=:v", i);
+  std::string deep = ":v";
+  for (int i = 0; i < 30; ++i) deep = fmt::format("list_append({},:v)", deep);
+  const auto begun = std::chrono::steady_clock::now();
+  for (const std::string& text : {many, "SET a = " + deep}) {
+    const Result<json> refused = made(text);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().what.find("more than 262144 bytes"), std::string::npos)
+        << refused.error().what;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
+TEST(Expression, ALargeValueThatIsNamedOftenIsThereOnce) {
+  const Placeholders given =
+      read_placeholders({{"ExpressionAttributeValues", {{":v", numbers("L", 40'000)}}}}).value();
+  std::string text = "n = :v";
+  for (int i = 0; i < 350; ++i) text += " OR n = :v";
+  const auto begun = std::chrono::steady_clock::now();
+  const Condition condition = parse_condition(text, given).value();
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(holds(condition, kItem));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
+TEST(Expression, ALargeSetIsTakenFromALargeSetAtOnce) {
+  const Placeholders given =
+      read_placeholders({{"ExpressionAttributeValues", {{":v", numbers("NS", 40'000)}}}}).value();
+  const json item = {{"n", normal_value(numbers("NS", 40'001)).value()}};
+  const auto begun = std::chrono::steady_clock::now();
+  const Result<json> made = aws::apply(parse_update("DELETE n :v", given).value(), item);
+  EXPECT_EQ(dump(made.value()), R"({"n":{"NS":["40000"]}})");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
 }
 
 TEST(Expression, AProjectionHasOnlyWhatItNames) {

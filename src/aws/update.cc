@@ -1,14 +1,35 @@
 // What updates make of an item.
 #include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
 #include <vector>
 
+#include "aws/capacity.h"
 #include "aws/decimal.h"
 #include "aws/values.h"
+#include "store/store.h"
 
 namespace dunlin::aws {
 namespace {
 
 Error wrong(std::string what) { return {Code::invalid, std::move(what)}; }
+
+// What an update makes is bounded while it is made: an expression names a large value hundreds of
+// times.
+class Room {
+ public:
+  Result<void> take(uint64_t bytes) {
+    if (bytes <= left_) {
+      left_ -= bytes;
+      return {};
+    }
+    return wrong(
+        fmt::format("the update makes more than {} bytes: the limit of an item", kValueMax));
+  }
+
+ private:
+  uint64_t left_ = kValueMax;
+};
 
 // What holds the last step of a path: the item itself, or a map or list in it.
 json* parent_of(json& item, const Path& path) {
@@ -103,6 +124,7 @@ Result<json> set_value(const Operand& operand, const json& item) {
       if (typed(first).type != "L" || typed(second).type != "L") {
         return wrong("list_append needs two lists");
       }
+      TRY(Room().take(value_size(first) + value_size(second)));
       for (const json& element : *typed(second).content) first["L"].push_back(element);
       return first;
     }
@@ -113,8 +135,8 @@ Result<json> set_value(const Operand& operand, const json& item) {
       return sum(a, b, operand.kind == Operand::Kind::minus);
     }
     default: {
-      std::optional<json> value = value_of(operand, item);
-      if (value) return std::move(*value);
+      json made;
+      if (const json* value = value_of(operand, item, made)) return *value;
       return wrong(
           "the provided expression refers to an attribute that does not exist in the item");
     }
@@ -145,8 +167,9 @@ Result<void> delete_from(json& item, const Path& path, const json& value) {
   if (type.size() != 2 || typed(*before).type != type) {
     return wrong("DELETE needs a set, and one of the same type in the item");
   }
-  std::vector<json> elements = before->begin()->get<std::vector<json>>();
-  for (const json& element : *typed(value).content) std::erase(elements, element);
+  std::vector<json> elements;  // Both are sorted.
+  std::ranges::set_difference(*before->begin(), *typed(value).content,
+                              std::back_inserter(elements));
   if (!elements.empty()) return put_at(item, path, json{{type, elements}});
   remove_at(item, path);
   return {};
@@ -156,12 +179,17 @@ Result<void> delete_from(json& item, const Path& path, const json& value) {
 
 Result<json> apply(const Update& update, const json& item) {
   json made = item;
+  Room room;
   for (const Update::Set& set : update.sets) {
     json value = TRY(set_value(set.value, item));
+    TRY(room.take(value_size(value)));
     TRY(put_at(made, set.path, std::move(value)));
   }
-  for (const auto& [path, value] : update.adds) TRY(add_to(made, path, value));
-  for (const auto& [path, value] : update.deletes) TRY(delete_from(made, path, value));
+  for (const auto& [path, value] : update.adds) {
+    TRY(room.take(value_size(*value)));
+    TRY(add_to(made, path, *value));
+  }
+  for (const auto& [path, value] : update.deletes) TRY(delete_from(made, path, *value));
   for (const Path& path : update.removes) remove_at(made, path);
   drop_marked(made);
   return made;

@@ -27,7 +27,8 @@ std::optional<std::partial_ordering> order(const json& a, const json& b);
 // One step into a map or list; null if there is nothing.
 json* step_into(json& value, const PathStep& step);
 
-// What an operand is without functions of updates; nothing for a path at which there is nothing.
-std::optional<json> value_of(const Operand& operand, const json& item);
+// What an operand is without functions of updates; null for a path at which there is nothing. What
+// is neither in the operand nor in the item is put into `made`.
+const json* value_of(const Operand& operand, const json& item, json& made);
 
 }  // namespace dunlin::aws

@@ -749,6 +749,21 @@ TEST(AwsDoor, AKeyConditionHasWhatASortKeyIsComparedWith) {
             200);
 }
 
+TEST(AwsDoor, AnUpdateThatMakesTooMuchIsRefusedAtOnce) {
+  TestDoor door;
+  ASSERT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", kTableWithRange)), 200);
+  std::string value = R"({"N":"1"})";
+  for (int i = 1; i < 40'000; ++i) value += R"(,{"N":"1"})";
+  std::string expression = "SET a=:v";
+  for (int i = 0; i < 500; ++i) expression += fmt::format(",a{}=:v", i);
+  const std::string reply =
+      door.ask_json("DynamoDB_20120810.UpdateItem",
+                    fmt::format(R"({{"TableName":"ttt","Key":{{"h":{{"S":"a"}},"r":{{"S":"b"}}}},
+                       "UpdateExpression":"{}","ExpressionAttributeValues":{{":v":{{"L":[{}]}}}}}})",
+                                expression, value));
+  EXPECT_TRUE(says(reply, "the update makes more than")) << reply;
+}
+
 TEST(AwsDoor, ReceiptsAndMessageIdsSayWhatTheyWereMadeOf) {
   const std::string id = aws::make_message_id(1'790'000'000'123, true);
   EXPECT_EQ(aws::sent_ms_of(id), 1'790'000'000'123);
