@@ -65,4 +65,57 @@ Result<void> prepare(Plan& plan) {
   return {};
 }
 
+Climb climb_of(Plan& plan) {
+  Climb climb;
+  climb.round = plan.round;
+  const uint64_t tasks = plan.spec().tasks();
+  const uint32_t root = root_level(tasks);
+  const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
+    const auto [place, fresh] = climb.nodes.try_emplace({level, number});
+    if (fresh) place->second = plan.nodes[{level, number}].node;
+    return place->second;
+  };
+  const auto add = [&](uint32_t level, uint64_t child, const Counts& counts) {
+    const uint64_t number = parent_of(child);
+    const bool fresh = add_child(node(level, number), child_of(child), counts);
+    if (fresh) climb.changed.insert({level, number});
+    return fresh;
+  };
+  for (const auto& [page, counts] : plan.full) {
+    if (climb.pages.size() == kClimbMax) break;
+    climb.pages.push_back(page);
+    if (root == 0) {
+      climb.complete = is_full(plan.pages[page].page, page, tasks);
+      climb.total = counts_of(plan.pages[page].page);
+    } else if (node(1, parent_of(page)).round() <= plan.round) {
+      climb.found_there |= !add(1, page, counts);
+    }
+  }
+  for (uint32_t level = 1; level <= root; ++level) {
+    std::vector<std::pair<uint64_t, Counts>> full;
+    for (auto it = climb.nodes.lower_bound({level, 0});
+         it != climb.nodes.end() && it->first.first == level; ++it) {
+      if (is_full(it->second, level, it->first.second, tasks)) {
+        full.emplace_back(it->first.second, counts_of(it->second));
+      }
+    }
+    for (const auto& [number, counts] : full) {
+      if (level < root) {
+        // Views may be of different times, with a retry in between that took the bit out. So who
+        // makes a node full compares the one above it, also if the bit seems to be there; and who
+        // enters a full node compares that node.
+        const bool entered = add(level + 1, number, counts);
+        if (entered || climb.changed.contains({level, number})) {
+          climb.changed.insert({level, number});
+          climb.changed.insert({level + 1, parent_of(number)});
+        }
+      } else {
+        climb.complete = true;
+        climb.total = counts;
+      }
+    }
+  }
+  return climb;
+}
+
 }  // namespace dunlin

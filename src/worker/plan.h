@@ -80,6 +80,8 @@ inline void record_begun(model::Page& page, uint32_t attempt) {
   if (attempt > page.begun()) page.set_begun(attempt);
 }
 
+inline constexpr size_t kClimbMax = 4096;  // Pages of one commit.
+
 struct NodeView {
   model::Node node;
   uint64_t version = 0;
@@ -90,9 +92,9 @@ struct Climb {
   uint32_t round = 0;
   std::vector<uint64_t> pages;
   std::map<std::pair<uint32_t, uint64_t>, model::Node> nodes;
-  std::set<std::pair<uint32_t, uint64_t>> changed;
-  bool found_there = false;  // One of the pages was in the tree already.
-  bool complete = false;     // The job has ended, with these counts.
+  std::set<std::pair<uint32_t, uint64_t>> changed;  // Or to be compared with what we have seen.
+  bool found_there = false;                         // One of the pages was in the tree already.
+  bool complete = false;                            // The job has ended, with these counts.
   Counts total;
 };
 
@@ -131,6 +133,11 @@ struct Plan {
   bool stdin_there = false;  // In `text`.
   std::string trouble;       // Why no task can be started: each gets the outcome `refused`.
 };
+
+// What the tree becomes with the full pages of the plan, some of them if they are many. The pages
+// of an older round than a node's are not ours to enter: the job had ended with them, and was
+// opened again without them. REQUIRES: the page is known, if it is the root.
+Climb climb_of(Plan& plan);
 
 // Before a task is tried again that has failed `failures` times before: doubles with each.
 Millis backoff_of(const model::Spec& spec, uint32_t failures);

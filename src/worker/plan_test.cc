@@ -31,5 +31,68 @@ TEST(PageView, TheLastClaimCanBeTakenBackByItself) {
   EXPECT_EQ(view.page.claims_size(), 0);
 }
 
+// A job of 257 pages, of which the first 256 are below another node than the last one. All are in
+// the tree but `without`.
+class TwoLevels : public testing::Test {
+ protected:
+  static constexpr uint64_t kTasks = kPageTasks * (kFanOut + 1);
+  using Place = std::pair<uint32_t, uint64_t>;
+  using Places = std::set<Place>;
+
+  TwoLevels() { plan_.text->spec.set_tasks(kTasks); }
+
+  void see(const Place& place, std::optional<uint32_t> without = {}) {
+    const auto [level, number] = place;
+    NodeView& view = plan_.nodes[place];
+    view = {};
+    const uint64_t below = level == 1 ? kPageTasks : kPageTasks * kFanOut;
+    for (uint32_t child = 0; child < children_of(level, number, kTasks); ++child) {
+      if (child != without) add_child(view.node, child, {.ok = below, .failed = 0});
+    }
+  }
+  void enter(uint64_t page) { plan_.full[page] = {.ok = kPageTasks, .failed = 0}; }
+
+  Plan plan_;
+};
+
+TEST_F(TwoLevels, AFullNodeIsEnteredAboveInTheSameCommit) {
+  see({1, 0}, 7);
+  see({2, 0}, 0);
+  enter(7);
+  const Climb climb = climb_of(plan_);
+  EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
+  EXPECT_TRUE(climb.complete);
+}
+
+TEST_F(TwoLevels, ANodeThatIsNotFullLeavesTheOneAboveAlone) {
+  see({1, 0}, 7);
+  see({2, 0}, 0);
+  clear_bit(*plan_.nodes[{1, 0}].node.mutable_full(), 8);
+  enter(7);
+  const Climb climb = climb_of(plan_);
+  EXPECT_EQ(climb.changed, (Places{{1, 0}}));
+  EXPECT_FALSE(climb.complete);
+}
+
+// A retry has taken page 256 and the node above it out since we read the root.
+TEST_F(TwoLevels, ANodeThatBecomesFullIsComparedAboveThoughItsBitSeemsToBeThere) {
+  see({2, 0}, 0);
+  see({1, 1}, 0);
+  enter(256);
+  const Climb climb = climb_of(plan_);
+  EXPECT_FALSE(climb.found_there);
+  EXPECT_EQ(climb.changed, (Places{{1, 1}, {2, 0}}));
+}
+
+// A retry has taken a page out of it, and it out of the root, before we read that.
+TEST_F(TwoLevels, AFullNodeThatIsEnteredIsCompared) {
+  see({1, 0});
+  see({2, 0}, 0);
+  enter(7);
+  const Climb climb = climb_of(plan_);
+  EXPECT_TRUE(climb.found_there);
+  EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
+}
+
 }  // namespace
 }  // namespace dunlin

@@ -328,7 +328,6 @@ class WorkerMind {
   void climb(Plan& plan);
   bool may_climb(Plan& plan);
   void forget_bits(Plan& plan, const std::vector<uint64_t>& pages);
-  static Climb climb_of(Plan& plan);
   void climb_from(Plan& plan);
   void climbed(Plan& plan, const Climb& climb);
   void climb_again(Plan& plan);
