@@ -10,7 +10,6 @@ namespace dunlin {
 namespace {
 
 constexpr LogOptions kSmallSegments = {.segment_bytes = 8192};
-constexpr Millis kGreetMax = ServerLimits{}.greet_max;
 
 }  // namespace
 

@@ -32,6 +32,7 @@ struct HubNodeOptions {
 class HubNode final : public Node, public Peers {
  public:
   static constexpr const char* kToken = "the-admin-token-of-a-simulated-hub";
+  static constexpr Millis kGreetMax = ServerLimits{}.greet_max;
 
   HubNode(Events& events, Network& network, Random& random, const HubNodeOptions& options);
 

@@ -9,8 +9,6 @@
 namespace dunlin {
 namespace {
 
-constexpr Millis kConnectMax = std::chrono::seconds(10);  // As backends/hub.cc has it.
-
 Network::Side other(Network::Side side) {
   return side == Network::Side::hub ? Network::Side::client : Network::Side::hub;
 }
@@ -27,9 +25,10 @@ Instant Network::healed(uint64_t machine) const {
   return found == cut_off_.end() ? events_.now() : std::max(found->second, events_.now());
 }
 
-// What the sockets are set to: half a minute for bytes that nobody acknowledges, a minute of
-// silence otherwise.
-Millis Network::timeout() { return Millis(30'000 + random_.below(30'000)); }
+Millis Network::timeout() {
+  constexpr Millis kLeast = kUnnoticedMax / 2;
+  return kLeast + Millis(random_.below(static_cast<uint64_t>(kLeast.count())));
+}
 
 LinkId Network::connect(uint64_t machine, Node& client) {
   const LinkId id = ++last_;

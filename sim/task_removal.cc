@@ -12,10 +12,13 @@ namespace {
 
 constexpr Millis kSweepEvery = Millis(700);
 
-// How late a worker, or a copy of a request, may be: the world is as much faster. Behind a network
-// one may wait for ten seconds until it is connected, and for ten more until it is greeted.
+// How late a worker, or a copy of a request, may be: the world is as much faster.
 constexpr Millis kLate = Millis(12'000);
-constexpr Millis kLateBehindNetwork = Millis(35'000);
+// Behind a network times are real ones: of a link that breaks as the last fault of all nobody knows
+// for a minute, then one connects again and is greeted. A worker asks the same all the time. So a
+// commit that it has sent before the job was removed may be done when all of that is over.
+constexpr Millis kLateBehindNetwork =
+    TaskWorld::kTroubleMax + Network::kUnnoticedMax + Network::kConnectMax + HubNode::kGreetMax;
 
 RemoverOptions removal(size_t commit_rows, Millis late) {
   return {.commit_rows = commit_rows, .stone_kept = late + Millis(3'000)};

@@ -18,7 +18,6 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kLostAfter = Millis(1000);
-constexpr Millis kTroubleMax = Millis(12'000);
 constexpr Millis kPeaceMax = std::chrono::hours(6);
 constexpr Millis kExpireEvery = Millis(100);
 constexpr Millis kLateMax = Millis(9'000);  // Longer than any lease.

@@ -66,6 +66,8 @@ class Way {
 
 class TaskWorld {
  public:
+  static constexpr Millis kTroubleMax = Millis(12'000);  // After that there are no faults.
+
   explicit TaskWorld(uint64_t seed);
   ~TaskWorld();
   // Returns a number that depends on everything that happened.
