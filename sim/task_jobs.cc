@@ -110,6 +110,24 @@ void make_restless(Random& random, SimJob& job) {
   for (Conduct& conduct : job.tasks) conduct.takes = Millis(random.below(3000));
 }
 
+// A few of its tasks have failed, one of them in the last pages, which have a node of their own. A
+// world in which all of them run costs as much as a hundred others.
+bool has_past(uint64_t seed) { return seed % 31 == 7 && !is_behind_network(seed); }
+
+void make_past(Random& random, SimJob& job) {
+  constexpr uint64_t kFirstNodeTasks = kPageTasks * kFanOut;
+  job.past = true;
+  job.cancelled = false;
+  job.retried = static_cast<uint32_t>(1 + random.below(3));
+  job.tasks.assign(kManyTasks, Conduct());
+  const auto fail = [&](uint64_t task) {
+    job.tasks[task].fails = static_cast<uint32_t>(1 + random.below(3));
+    job.tasks[task].takes = Millis(random.below(random.percent(50) ? 5 : 500));
+  };
+  for (uint64_t some = 1 + random.below(60); some > 0; --some) fail(random.below(kManyTasks));
+  fail(kFirstNodeTasks + random.below(kManyTasks - kFirstNodeTasks));
+}
+
 }  // namespace
 
 std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt) {
@@ -118,12 +136,13 @@ std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt)
 
 std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful) {
   const bool partitions = random.percent(20);  // All jobs are iterative.
-  const bool many = seed % 1000 == 7 && !partitions;
+  const bool many = (seed % 1000 == 7 || has_past(seed)) && !partitions;
   const uint64_t count = 1 + random.below(random.percent(5) ? 40 : 5);
   std::vector<SimJob> jobs;
   for (uint64_t i = 0; i < count; ++i) {
     jobs.push_back(make_job(random, i, partitions, many, peaceful));
     if (is_restless(seed) && !partitions) make_restless(random, jobs.back());
+    if (i == 0 && has_past(seed) && !partitions) make_past(random, jobs.back());
   }
   return jobs;
 }

@@ -167,6 +167,15 @@ bool TaskLedger::is_gone(CallStore& store, const SimJob& job) {
   return row.version == 0 || record.gone_us() != 0;
 }
 
+void TaskLedger::has_ended_before(const std::string& id, uint64_t number, const model::Page& page) {
+  ended_.insert(id);
+  for (const model::Outcome& outcome : page.outcomes()) {
+    const Task task{id, number * kPageTasks + outcome.offset()};
+    starts_[task].insert(outcome.attempt());
+    outcomes_[task] = {outcome.attempt(), outcome.state() == model::STATE_OK};
+  }
+}
+
 // A job that is done has all its outcomes at that moment.
 void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::string& value) {
   model::End end;

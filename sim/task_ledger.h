@@ -34,6 +34,7 @@ struct SimJob {
   bool cancelled = false;
   uint32_t retried = 0;  // So often what failed is queued again, once it has ended.
   bool removed = false;  // By a client, once it has ended.
+  bool past = false;     // It ended before the world began; those tasks failed that `fails` says.
   bool goes() const { return removed || spec.keep_ms() != 0; }
   const Conduct& conduct(uint64_t task) const { return tasks[task % tasks.size()]; }
 };
@@ -41,6 +42,8 @@ struct SimJob {
 inline constexpr size_t kRowOutput = 2000;
 std::string blob_output(const std::string& job, uint64_t task, uint32_t attempt);
 
+// The store is a hub behind a network. Such a world costs as much as ten others.
+inline bool is_behind_network(uint64_t seed) { return seed % 16 == 5; }
 // Workers come and go all the time while tasks run.
 inline bool is_restless(uint64_t seed) { return seed % 16 == 11; }
 // `peaceful`: no task takes its worker with it.
@@ -57,6 +60,8 @@ class TaskLedger {
   void page_written(CallStore& store, const std::string& key, const std::string& value);
   // True if the job is being removed, or is gone.
   static bool is_gone(CallStore& store, const SimJob& job);
+  // Its first attempts, and nobody saw them.
+  void has_ended_before(const std::string& job, uint64_t number, const model::Page& page);
   void job_ended(CallStore& store, const std::string& job, const std::string& value);
   // `store` as it is now, if it can be seen.
   void replied(CallStore* store, const std::string& message, const std::string& body);

@@ -25,9 +25,6 @@ constexpr uint32_t kSlotsMost = 4;
 constexpr uint64_t kStepsMax = 20'000'000;
 const char* const kPoison = "\xff these bytes are no page";
 
-// Such a world costs as much as ten others.
-bool is_behind_network(uint64_t seed) { return seed % 16 == 5; }
-
 WallTime wall_of(const Events& events) { return WallTime(events.now().time_since_epoch()); }
 
 // Where messages are rows, too: a large one has two.
@@ -135,6 +132,9 @@ TaskWorld::TaskWorld(uint64_t seed)
     ledger_.watch_losses();
     if (only_answers_lost_) ledger_.expect_peace();
     keep_expiring();
+    for (const SimJob& job : jobs_) {
+      if (job.past) put_past(job);
+    }
   }
   const uint64_t many = hub_ == nullptr ? 100 : 20;
   const uint64_t count = 1 + random_.below(random_.percent(4) ? many : 6);

@@ -100,6 +100,7 @@ class TaskWorld {
 
   void choose_faults(uint64_t seed);
   void choose_removals(uint64_t seed);
+  void put_past(const SimJob& job);
   void go_on(RunningFiber& fiber, Answer answer);
   void submit_all();
   void cancel(const std::string& job);
