@@ -1,10 +1,14 @@
 #include "model/cascade.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
+#include "base/names.h"
 #include "model/keys.h"
 #include "model/release.h"
+#include "model/sound.h"
+#include "model/submit.h"
 
 namespace dunlin {
 namespace {
@@ -20,10 +24,24 @@ model::Job short_of(const std::string& id, const std::vector<std::string>& after
   return job;
 }
 
+// A store refuses requests that name what cannot be, and a token those for queues of others. Then
+// whoever releases the job would try again for ever, or end.
+Result<void> check_names(const model::Job& job) {
+  const auto& after = job.spec().after();
+  if (is_name(job.id()) && is_work_queue(job.queue()) && after.size() <= kAfterMax &&
+      is_after(after)) {
+    return {};
+  }
+  return Error{Code::corrupt, fmt::format("row {} of table jobs names what no job has: look at it "
+                                          "with `dunlin store get jobs {}`",
+                                          job.id(), job.id())};
+}
+
 }  // namespace
 
 Cascade Cascade::after(std::string ended) {
   Cascade cascade;
+  cascade.inside_.insert(ended);
   cascade.levels_.push_back({.ended = std::move(ended), .after = {}});
   return cascade;
 }
@@ -72,7 +90,7 @@ Result<void> Cascade::take(Answer&& answer) {
   }
   if (std::holds_alternative<Committed>(answer)) {
     if (step_ == Step::forget) {
-      levels_.pop_back();
+      leave_level();
     } else if (skip_) {
       descend();
       return {};
@@ -105,8 +123,12 @@ Result<void> Cascade::take_row(const Row* row) {
     settle();
   } else if (step_ == Step::job) {
     job_ = TRY(parse_job(*row));
+    if (job_.record.gone_us() != 0) {
+      settle();
+      return {};
+    }
+    TRY(check_names(job_.record));
     step_ = Step::waits;
-    if (job_.record.gone_us() != 0) settle();
   } else {
     ends_.clear();
     step_ = Step::ends;
@@ -158,6 +180,8 @@ Result<void> Cascade::take_ends(std::vector<Row>&& rows) {
 }
 
 void Cascade::descend() {
+  // In a ring: what comes after it is being looked at already.
+  if (!inside_.insert(id_).second) return settle();
   const auto& after = job_.record.spec().after();
   levels_.push_back({.ended = id_, .was_skipped = true, .after = {after.begin(), after.end()}});
   settle();
@@ -181,8 +205,13 @@ void Cascade::settle() {
       step_ = Step::forget;
       return;
     }
-    levels_.pop_back();
+    leave_level();
   }
+}
+
+void Cascade::leave_level() {
+  inside_.erase(levels_.back().ended);
+  levels_.pop_back();
 }
 
 }  // namespace dunlin

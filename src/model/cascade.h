@@ -5,11 +5,14 @@
 // it is done(). A worker's mind does that request by request, release.h for callers that block.
 // Dying at any step is safe: whoever begins again finds the rest. How many jobs come after one
 // another, or after the same one, is not bounded; a step keeps a few words for each job that it is
-// inside of. One thread at a time.
+// inside of. Rows that no program of ours writes stop nobody: jobs that come after each other in a
+// ring are gone through once, those that name what cannot be are passed over. One thread at a time.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,8 +58,10 @@ class Cascade {
   void scanned(std::vector<Row>&& rows);
   Result<void> take_ends(std::vector<Row>&& rows);
   void descend();  // The job has ended without a start.
+  void leave_level();
 
   std::vector<Level> levels_;
+  std::set<std::string, std::less<>> inside_;  // Their `ended`.
   Step step_ = Step::look;
   std::string id_;  // The job that is looked at.
   Stored<model::Job> job_;
