@@ -31,10 +31,11 @@ Result<std::vector<TaskResult>> results_of(uint64_t number, const model::Page& p
   std::vector<TaskResult> results;
   for (const model::Outcome& outcome : page.outcomes()) {
     if (outcome.offset() >= kPageTasks) return corrupt_page(fmt::format("{}", number));
-    const auto worker = static_cast<int>(outcome.worker());
+    const uint32_t worker = outcome.worker();
+    const bool known = worker < static_cast<uint32_t>(page.workers_size());
     results.push_back({.task = number * kPageTasks + outcome.offset(),
                        .outcome = outcome,
-                       .worker = worker < page.workers_size() ? page.workers(worker) : "",
+                       .worker = known ? page.workers(static_cast<int>(worker)) : "",
                        .committed_us = page.committed_us()});
   }
   std::ranges::sort(results, {}, &TaskResult::task);
@@ -58,8 +59,11 @@ Result<void> read_pages(Table& table, std::string_view job, uint64_t first, uint
     if (rows.empty()) return {};
     for (const Row& row : rows) {
       const uint64_t number = TRY(number_in_key(kPages, row.key));
+      // Of another key, which sorts elsewhere, we would go on before it, for ever.
+      if (row.key != page_key(job, number)) return corrupt_page(row.key);
+      if (number >= last) return {};
       from = number + 1;
-      if (number >= last || skip(number)) continue;
+      if (skip(number)) continue;
       const auto page = TRY(parse_row<model::Page>(kPages, row));
       if (!TRY(take(number, page.record))) return {};
     }

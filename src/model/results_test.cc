@@ -47,6 +47,43 @@ TEST_F(Results, OfASpanAreThoseAlone) {
   EXPECT_EQ(read("j", 999, 1000), std::vector<uint64_t>{999});
 }
 
+TEST_F(Results, AWorkerThatThePageDoesNotNameIsNone) {
+  model::Page page;
+  for (const uint32_t worker : {0U, 1U, 2U, uint32_t{INT32_MAX}, 1U << 31U, UINT32_MAX}) {
+    model::Outcome& one = *page.add_outcomes();
+    one.set_offset(static_cast<uint32_t>(page.outcomes_size()));
+    one.set_worker(worker);
+  }
+  page.add_workers("a");
+  page.add_workers("b");
+  std::string workers;
+  for (const TaskResult& result : results_of(0, page).value()) workers += result.worker + ",";
+  EXPECT_EQ(workers, "a,b,,,,,");
+}
+
+TEST_F(Results, APageUnderAKeyThatIsNotOursIsNotReadForEver) {
+  for (const char* const key : {"j/1", "j/0", "j/+1", "j/x", "j/00000000/1", "j/000000001"}) {
+    submit_job("j", 1000);
+    run_tasks("j", 1000, 0, 300);
+    put(kPages, key, "");
+    Dying limited(*store, 1000);
+    ResultReader reader(limited.table(), "j", 0, 1000);
+    Result<void> read;
+    for (int i = 0; i < 301 && read.ok(); ++i) {
+      const auto result = reader.next();
+      if (!result.ok()) read = result.error();
+    }
+    ASSERT_FALSE(read.ok()) << key;
+    EXPECT_EQ(read.error().code, Code::corrupt) << key;
+    EXPECT_TRUE(store->table().erase(kPages, key, kAnyVersion).ok());
+  }
+  // Those behind the last page belong to nobody.
+  for (const uint64_t number : {uint64_t{4}, uint64_t{1} << 40U, UINT64_MAX}) {
+    put(kPages, page_key("j", number), "");
+  }
+  EXPECT_EQ(read("j", 0, 1000).size(), 300);
+}
+
 TEST_F(Results, AFollowerTakesEachOutcomeOnce) {
   submit_job("j", 600);
   ResultFollower follower("j", 600);
