@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/digest.h"
+#include "model/sound.h"
 
 namespace dunlin {
+namespace {
+
+// So that nobody finds other requirements with the same queue. Stores of earlier releases have
+// queues by a weaker hash, which are found by their rows as all are.
+constexpr size_t kQueueHashBytes = 16;
+
+}  // namespace
 
 uint64_t page_size(uint64_t page, uint64_t tasks) {
   const uint64_t first = page * kPageTasks;
@@ -40,7 +48,8 @@ std::string queue_of(const model::Route& route) {
   for (const std::string& tag : route.requires_().tags()) text += '\n' + tag;
   const model::Requirements& needs = route.requires_();
   text += fmt::format("\n\n{} {} {}", needs.cpus(), needs.mem_bytes(), needs.gpus());
-  return fmt::format("work.{}.{:016x}", route.priority(), fingerprint(text));
+  return fmt::format("{}{}.{}", kWorkQueues, route.priority(),
+                     hex(sha256(text).substr(0, kQueueHashBytes)));
 }
 
 model::Route route_of(const model::Spec& spec) {
