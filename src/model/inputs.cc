@@ -8,6 +8,8 @@
 namespace dunlin {
 namespace {
 
+constexpr uint64_t kGroupBytesMax = kValuesPerIndex * (kInputValueMax + 8);  // With their sizes.
+
 uint64_t groups_of(const model::Source& source) {
   return (source.count() + kValuesPerIndex - 1) / kValuesPerIndex;
 }
@@ -78,7 +80,8 @@ Result<Slice> group_slice(const model::Source& source, uint64_t group, std::stri
   const auto begin = reader.fixed<uint64_t>();
   const bool last = group + 1 >= groups_of(source);
   const uint64_t end = last ? source.blob_bytes() : reader.fixed<uint64_t>();
-  if (!reader.ok() || !reader.empty() || begin > end || end > source.blob_bytes()) {
+  if (!reader.ok() || !reader.empty() || begin > end || end > source.blob_bytes() ||
+      end - begin > kGroupBytesMax) {
     return Error{Code::corrupt, fmt::format("the index of input blob {} is wrong at value {}",
                                             source.blob(), group * kValuesPerIndex)};
   }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/names.h"
+#include "model/inputs.h"
 #include "sim/test_jobs.h"
 
 namespace dunlin {
@@ -73,6 +76,37 @@ TEST_F(Submit, ItsQueueIsListedAmongTheRoutes) {
   ASSERT_EQ(route.requires_().tags_size(), 2);
   EXPECT_EQ(route.requires_().tags(0), "a");
   EXPECT_EQ(route.owner(), "ann");
+}
+
+// Workers trust these.
+TEST_F(Submit, InputsAreAsManyAsTasksAndNothingOfOthers) {
+  const auto source_of = [](model::Spec& spec, uint64_t values) {
+    SourceWriter writer;
+    for (uint64_t i = 0; i < values; ++i) EXPECT_TRUE(writer.add("v").ok());
+    model::Source* source = spec.mutable_inputs()->add_sources();
+    *source = std::move(writer).finish("", false).source;
+    return source;
+  };
+  model::Spec spec = spec_of(6);
+  source_of(spec, 2);
+  model::Source* last = source_of(spec, 3);
+  EXPECT_TRUE(validate_spec(spec).ok());
+  const std::vector<std::function<void()>> wrongs = {
+      [&] { spec.set_tasks(7); },           [&] { last->set_count(0); },
+      [&] { last->set_count(4); },          [&] { last->set_linked(true); },
+      [&] { last->set_blob("data/x"); },    [&] { last->set_blob("tascaas/physics/1"); },
+      [&] { last->set_blob("jobs/ x"); },   [&] { spec.set_stdin_blob("tascaas/physics/1"); },
+      [&] { spec.set_reply("tascaas.x"); }, [&] { spec.set_reply("work.5.0"); },
+  };
+  const model::Spec good = spec;
+  for (size_t i = 0; i < wrongs.size(); ++i) {
+    spec = good;
+    last = spec.mutable_inputs()->mutable_sources(1);
+    wrongs[i]();
+    const auto judged = validate_spec(spec);
+    ASSERT_FALSE(judged.ok()) << i;
+    EXPECT_EQ(judged.error().code, Code::invalid) << i;
+  }
 }
 
 TEST_F(Submit, TheSameIdTwiceIsOneJob) {

@@ -3,8 +3,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "model/expand.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
+#include "model/sound.h"
 #include "model/submit.h"
 #include "model/submit_folder.h"
 
@@ -87,6 +89,21 @@ Result<void> check_environment(const model::Spec& spec) {
   return {};
 }
 
+// Workers read them with rights that the submitter may not have, so they are what was put there for
+// jobs, and they are as many as the tasks.
+Result<void> check_inputs(const model::Spec& spec) {
+  const auto check_blob = [](std::string_view name) -> Result<void> {
+    if (name.empty() || is_job_blob(name)) return {};
+    return invalid(fmt::format("the blob {} is no input of a job", quote(name)));
+  };
+  TRY(check_blob(spec.stdin_blob()));
+  for (const model::Source& source : spec.inputs().sources()) TRY(check_blob(source.blob()));
+  if (spec.inputs().sources().empty()) return {};
+  const uint64_t values = TRY(count_tasks(spec.inputs()));
+  if (values == spec.tasks()) return {};
+  return invalid(fmt::format("the job has {} tasks, and inputs for {}", spec.tasks(), values));
+}
+
 Result<void> check_iterations(const model::Spec& spec) {
   const model::Iterations& iterations = spec.iterations();
   if (iterations.total() == 0) return invalid("0 iterations: there is nothing to do");
@@ -155,11 +172,15 @@ Result<void> check_counts(const model::Spec& spec) {
 Result<void> validate_spec(const model::Spec& spec) {
   TRY(check_command(spec.command(), spec.inputs().json()));
   TRY(check_counts(spec));
+  TRY(check_inputs(spec));
   if (spec.has_iterations()) TRY(check_what_iterates(spec));
   if (spec.finish_by_ms() < 0) return invalid("the deadline is before 1970");
   if (!spec.name().empty()) TRY(check_name("name", spec.name()));
   TRY(check_name("owner", spec.owner()));
-  if (!spec.reply().empty()) TRY(check_name("reply queue", spec.reply()));
+  if (!spec.reply().empty() && !is_reply_queue(spec.reply())) {
+    return invalid(
+        fmt::format("the reply queue {} is not {}NAME", quote(spec.reply()), kReplyQueues));
+  }
   TRY(check_requirements(spec.requires_()));
   TRY(check_environment(spec));
   if (spec.priority() > kPriorityMax) {

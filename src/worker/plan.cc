@@ -47,7 +47,8 @@ bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), of
 
 Millis backoff_of(const model::Spec& spec, uint32_t failures) {
   constexpr uint32_t kDoublings = 16;
-  return Millis(static_cast<Millis::rep>(spec.backoff_ms() << std::min(failures, kDoublings)));
+  const uint64_t first = std::min(spec.backoff_ms(), kKeepMost);  // Whatever somebody wrote there.
+  return Millis(static_cast<Millis::rep>(first << std::min(failures, kDoublings)));
 }
 
 Result<void> prepare(Plan& plan) {

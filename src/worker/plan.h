@@ -106,10 +106,11 @@ struct Plan {
   std::string queue;   // Where its ranges are.
   bool ready = false;  // The spec is there.
   bool asked = false;
-  bool ended = false;  // Done or cancelled: nothing more is to be started.
-  uint64_t held = 0;   // Ranges of it that we hold.
-  uint64_t busy = 0;   // Requests under way that will touch it.
-  double mean_us = 0;  // Of its last tasks' times; 0: not known yet.
+  bool damaged = false;  // The job's row.
+  bool ended = false;    // Done or cancelled: nothing more is to be started.
+  uint64_t held = 0;     // Ranges of it that we hold.
+  uint64_t busy = 0;     // Requests under way that will touch it.
+  double mean_us = 0;    // Of its last tasks' times; 0: not known yet.
 
   absl::btree_map<uint64_t, PageView> pages;
 

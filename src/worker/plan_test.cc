@@ -94,5 +94,17 @@ TEST_F(TwoLevels, AFullNodeThatIsEnteredIsCompared) {
   EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
 }
 
+TEST(Backoff, IsNeverNegativeNorForEver) {
+  model::Spec spec;
+  for (const uint64_t first : {uint64_t{0}, uint64_t{500}, uint64_t{1} << 50U, UINT64_MAX}) {
+    spec.set_backoff_ms(first);
+    Millis before(0);
+    for (const uint32_t failures : {0U, 1U, 16U, 1000U, UINT32_MAX}) {
+      EXPECT_GE(backoff_of(spec, failures), before) << first;
+      before = backoff_of(spec, failures);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dunlin

@@ -261,6 +261,7 @@ class WorkerMind {
   void open_again(Plan& plan, uint32_t round);
   void read_job(Plan& plan);
   void plan_ready(Plan& plan);
+  Result<void> check_needs(const model::Requirements& needs) const;
   static void shorten_to_job(Held& held);
   void start();
   void start_from(Held& held, size_t max);
@@ -350,6 +351,9 @@ class WorkerMind {
   static bool is_over(const Held& held) {
     return held.plan->ended || held.range.round() < held.plan->round;
   }
+  // It waits for a damaged row to be repaired, and must not keep other jobs waiting.
+  bool is_stuck(const Held& held) const;
+  uint64_t stuck_tasks() const;  // Of those that are unstarted.
   // One more loss would end it.
   bool is_doubtful(const Held& held) const {
     return held.lost + 1 >= losses_max(held.plan->spec()) && !is_alone();
@@ -401,19 +405,20 @@ class WorkerMind {
   uint64_t last_ticket_ = 0;
   absl::flat_hash_map<uint64_t, Running> running_;
   std::map<uint64_t, Uploading> uploading_;  // By ticket; still in running_.
-  uint32_t cpus_used_ = 0;
+  uint64_t cpus_used_ = 0;
   uint64_t mem_used_ = 0;
   std::set<uint32_t> gpus_free_;
-  uint64_t claiming_ = 0;  // Tasks whose claim is not durable yet.
+  uint64_t claiming_ = 0;  // Tasks whose claim is not durable yet, but for those in damaged pages.
   uint64_t heavy_ = 0;     // Running tasks that need more than a slot.
   uint64_t doubtful_ = 0;  // Running tasks that took two workers with them.
 
   std::vector<std::pair<Plan*, uint64_t>> dirty_;
   bool publishing_ = false;
   bool publish_planned_ = false;
-  size_t recovering_ = 0;                  // Answers to wait for before publishing again,
-  uint64_t recovery_ = 0;                  // after the last collision.
-  bool one_page_ = false;                  // In each commit: one of them was refused.
+  size_t recovering_ = 0;  // Answers to wait for before publishing again,
+  uint64_t recovery_ = 0;  // after the last collision.
+  Instant bad_until_;      // A damaged row was seen; this is after the next look at it.
+  bool one_page_ = false;  // In each commit: one of them was refused.
   Instant published_at_ = Instant::min();  // When outcomes were sent last; min(): more must follow.
   std::set<uint64_t> settled_;             // Held ranges that may be complete.
   std::set<uint64_t> to_finish_;           // Those that are.

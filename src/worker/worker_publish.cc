@@ -514,7 +514,9 @@ void WorkerMind::take_back(Draft& draft) {
       continue;
     }
     const uint64_t page = page_of(claim.task);
-    held->plan->pages[page].claims.push_back(std::move(claim));
+    PageView& view = held->plan->pages[page];
+    if (view.bad) --claiming_;
+    view.claims.push_back(std::move(claim));
     mark_dirty(*held->plan, page);
   }
 }
@@ -547,7 +549,9 @@ void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> th
 void WorkerMind::page_is_bad(Plan& plan, uint64_t number, const std::string& why) {
   PageView& view = plan.pages[number];
   view.asked = true;  // Nothing is written to it, and none of its tasks is started.
+  bad_until_ = now_.at + 2 * kBadRowWait;
   if (!std::exchange(view.bad, true)) {
+    claiming_ -= view.claims.size();
     log::error("page {} of job {} cannot be used, its tasks wait until it is repaired: {}", number,
                plan.job, why);
   }
@@ -589,7 +593,7 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row)
     view.page.Clear();
     return page_is_bad(plan, number, "its bytes do not parse as a page");
   }
-  view.bad = false;
+  if (std::exchange(view.bad, false)) claiming_ += view.claims.size();
   if (view.page.round() > plan.round) {
     open_again(plan, view.page.round());
     view.known = true;

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "model/ledgers.h"
+#include "model/sound.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -31,6 +32,12 @@ constexpr uint64_t kLeastPart = 4;     // Of that is the least to take from a ra
 constexpr double kLongUs = 1'000'000;  // Tasks that take longer are not held ahead.
 constexpr double kHungryUs = 500'000;  // Who holds more unstarted work than this gives some back,
 constexpr double kHungryAheads = 2;    // or than this, if it is more.
+
+// Whoever may submit pushes what he likes.
+bool is_range(const model::Range& range) {
+  return range.first() < range.last() && range.last() <= kTasksMax && is_name(range.job()) &&
+         (!range.reserve() || (range.first() > 0 && range.last() <= kPartitionsMax));
+}
 
 }  // namespace
 
@@ -92,6 +99,8 @@ void WorkerMind::plan_scan() {
 }
 
 void WorkerMind::add_route(const Row& row) {
+  // What is in another queue is nobody's work, and the store may refuse to give it.
+  if (!is_work_queue(row.key)) return;
   RouteView view{row.key, {}, {}};
   if (!view.route.ParseFromString(row.value)) return;
   if (satisfies(view.route.requires_())) scanned_.push_back(std::move(view));
@@ -111,7 +120,7 @@ Millis WorkerMind::patience() const { return std::min(kPullWait, options_.hold /
 // none has anything do pulls wait, at all of them.
 void WorkerMind::pull() {
   if (stopping() || resting() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
-  const uint64_t have = running_.size() + unstarted_;
+  const uint64_t have = running_.size() + unstarted_ - stuck_tasks();
   const uint64_t want = target();
   if (have >= slots_ && have > want / 2) return;
   if (routes_.size() == 1) {
@@ -194,8 +203,7 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   held.received_us = now_.wall_us;
   held.received_at = now_.at;
   model::Range& range = held.range;
-  if (!range.ParseFromString(delivery.body) || range.first() >= range.last() ||
-      range.last() > kTasksMax || !is_name(range.job())) {
+  if (!range.ParseFromString(delivery.body) || !is_range(range)) {
     log::warning("dropped a message that is no range queue={} id={}", queue, held.lease.id);
     held.plan = &plan_of_nothing_;
     ++plan_of_nothing_.held;
@@ -256,7 +264,8 @@ void WorkerMind::adopt(Held& held) {
     return;
   }
   // By the clock of whoever moved it, which may be off: so it is never longer than was meant.
-  const Millis rest = std::min(Millis(held.range.not_before_ms() - now_.wall_us / 1000),
+  const int64_t not_before_ms = std::max<int64_t>(held.range.not_before_ms(), 0);
+  const Millis rest = std::min(Millis(not_before_ms - now_.wall_us / 1000),
                                held.received_at + pause_of(held) - now_.at);
   if (rest > Millis(0)) {
     held.resting = true;
@@ -394,6 +403,7 @@ void WorkerMind::share_with_hungry() {
   const Held* most = nullptr;
   for (const auto& [id, held] : held_) {
     if (!held.adopted || held.splitting || held.isolate || held.last - held.next < least) continue;
+    if (is_stuck(held)) continue;  // With others as well.
     if (most == nullptr || held.last - held.next > most->last - most->next) most = &held;
   }
   const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
@@ -407,7 +417,8 @@ void WorkerMind::share_with_hungry() {
     Held* held = find(id);
     if (held == nullptr || depth->ready > 0 || held->splitting || stopping()) return;
     if (is_alone()) return;
-    const double time_us = static_cast<double>(unstarted_) * std::max(mean_us_, 1.0);
+    const double time_us =
+        static_cast<double>(unstarted_ - stuck_tasks()) * std::max(mean_us_, 1.0);
     if (mean_us_ == 0 || time_us / slots_ < hungry_us()) return;
     if (held->last - held->next < least || in_doubt(*held)) return;
     shorten(*held, held->next + (held->last - held->next) / 2);
@@ -498,8 +509,9 @@ void WorkerMind::abandon(Held& held) {
     std::erase_if(view.outcomes,
                   [id = held.id](const PendingOutcome& one) { return one.held == id; });
     std::erase_if(view.moves, [id = held.id](const PendingMove& one) { return one.held == id; });
-    claiming_ -= std::erase_if(view.claims,
-                               [id = held.id](const PendingClaim& one) { return one.held == id; });
+    const auto claims = std::erase_if(
+        view.claims, [id = held.id](const PendingClaim& one) { return one.held == id; });
+    if (!view.bad) claiming_ -= claims;
     view.begins = 0;  // Other ranges that need it ask again.
   }
 }

@@ -100,7 +100,8 @@ Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
 
 // A job whose message was on its way for long may have been cancelled meanwhile.
 bool WorkerMind::is_old(const model::Range& range) const {
-  return range.seen() || std::abs(now_.wall_us - range.sent_us()) >= kFreshUs;  // Clocks differ.
+  const int64_t sent_us = range.sent_us();  // Clocks differ.
+  return range.seen() || sent_us <= now_.wall_us - kFreshUs || sent_us >= now_.wall_us + kFreshUs;
 }
 
 // The job had ended, and was retried. What we still hold of earlier rounds is over, and what we
@@ -131,6 +132,8 @@ void WorkerMind::read_job(Plan& plan) {
     model::Job job;
     if (!job.ParseFromString(rows->rows[0].value)) {
       log::error("the row of job {} is damaged: its tasks wait until it is repaired", plan.job);
+      plan.damaged = true;
+      bad_until_ = now_.at + 2 * kBadRowWait;
       ++plan.busy;
       return later(kBadRowWait, [this, &plan] {
         --plan.busy;
@@ -158,13 +161,20 @@ void WorkerMind::read_job(Plan& plan) {
 // A spec that was not submitted by our own client may be anything.
 void WorkerMind::plan_ready(Plan& plan) {
   plan.ready = true;
+  plan.damaged = false;
   Result<void> good = validate_spec(plan.spec());
-  if (good.ok()) {
-    good = prepare(plan);
-  } else {
-    plan.text->spec.clear_reply();
-  }
+  if (!good.ok()) plan.text->spec.clear_reply();
+  if (good.ok()) good = check_needs(plan.spec().requires_());
+  if (good.ok()) good = prepare(plan);
   if (!good.ok()) plan.trouble = good.error().what;
+}
+
+// Its route asks for as much, unless somebody wrote another one. It would wait here for ever.
+Result<void> WorkerMind::check_needs(const model::Requirements& needs) const {
+  const bool enough = needs.gpus() <= options_.gpus && needs.mem_bytes() <= options_.mem_bytes;
+  if (enough || is_alone()) return {};
+  return Error{Code::corrupt,
+               "the job needs more than the workers have that its queue is for: submit it again"};
 }
 
 // A job has no tasks beyond its last, whatever the message says.
@@ -188,7 +198,7 @@ void WorkerMind::start() {
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
     if (held.adopted && held.next < held.last && held.plan->ready && !is_over(held) &&
-        (!held.old || held.plan->end_read) && !in_doubt(held)) {
+        (!held.old || held.plan->end_read) && !is_stuck(held) && !in_doubt(held)) {
       order.push_back(&held);
     }
     if (order.size() > most) break;
@@ -208,6 +218,22 @@ void WorkerMind::start() {
     start_from(*held, trouble_.empty() ? most_of(pace) - taken : 1);
     if (!trouble_.empty()) return;
   }
+}
+
+bool WorkerMind::is_stuck(const Held& held) const {
+  if (now_.at >= bad_until_) return false;
+  if (!held.plan->ready) return held.plan->damaged;
+  const auto page = held.plan->pages.find(page_of(held.next));
+  return page != held.plan->pages.end() && page->second.bad;
+}
+
+uint64_t WorkerMind::stuck_tasks() const {
+  uint64_t tasks = 0;
+  if (now_.at >= bad_until_) return tasks;
+  for (const auto& [id, held] : held_) {
+    if (held.adopted && is_stuck(held)) tasks += held.last - held.next;
+  }
+  return tasks;
 }
 
 // How long a task of this job takes; 0: not known. What runs inside the worker is taken for like
@@ -336,7 +362,11 @@ bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::st
   for (size_t source = 0; source < indices.size(); ++source) {
     const uint64_t index = indices[source];
     if (inputs.sources(static_cast<int>(source)).blob().empty()) {
-      values.push_back(plan.values[source].at(index));
+      if (index >= plan.values[source].size()) {
+        plan.trouble = fmt::format("the inputs of job {} are damaged", plan.job);
+        return false;
+      }
+      values.push_back(plan.values[source][index]);
       continue;
     }
     const uint64_t group = index / kValuesPerIndex;
