@@ -9,6 +9,8 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/owned.h"
+#include "model/rows.h"
+#include "model/sound.h"
 #include "model/submit.h"
 
 namespace dunlin {
@@ -16,13 +18,24 @@ namespace {
 
 constexpr std::array kTablesOfJobs = {kJobs,  kEnds,  kWaits,   kAfter,
                                       kPages, kNodes, kOutputs, kLedgers};
-constexpr std::string_view kBlobsOfJobs = "jobs/";
 
 std::string_view before_slash(std::string_view text) { return text.substr(0, text.find('/')); }
 // Empty if there is no slash.
 std::string_view behind_slash(std::string_view text) {
   const size_t slash = text.find('/');
   return slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
+}
+
+// Readers of pages count on what follows from a key.
+bool is_page_key(std::string_view key) {
+  const Result<uint64_t> number = number_in_key(kPages, key);
+  return number.ok() && number.value() <= page_of(kTasksMax) &&
+         key == page_key(before_slash(key), number.value());
+}
+
+// Others might be made to look like what somebody else requires.
+bool are_tags(const model::Requirements& needs) {
+  return std::ranges::all_of(needs.tags(), is_tag) && is_in_order(needs.tags());
 }
 
 bool is_of_jobs(std::string_view table) {
@@ -52,6 +65,7 @@ class OwnerCheck {
     if (put.table == kHistory && !model::History().ParseFromString(put.value)) {
       return foreign("history", put.key);
     }
+    if (put.table == kPages && !is_page_key(put.key)) return foreign("page", put.key);
     return check_row(put.table, put.key);
   }
   Result<void> operator()(const Erase& erase) { return check_row(erase.table, erase.key); }
@@ -102,8 +116,8 @@ class OwnerCheck {
 
   bool is_own_job(std::string_view id) const { return is_job_of(owner_, id); }
   bool is_own_blob(std::string_view name) const {
-    if (name.starts_with(kBlobsOfJobs)) {
-      name.remove_prefix(kBlobsOfJobs.size());
+    if (name.starts_with(kJobBlobs)) {
+      name.remove_prefix(kJobBlobs.size());
     } else if (name.starts_with(kOwnerBlobs)) {
       name.remove_prefix(kOwnerBlobs.size());
       return name.size() > owner_.size() && before_slash(name) == owner_;
@@ -143,7 +157,8 @@ class OwnerCheck {
   // The route's row is what lets workers find the queue.
   Result<void> check_route(const Put& put) const {
     model::Route route;
-    if (route.ParseFromString(put.value) && route.owner() == owner_ && queue_of(route) == put.key) {
+    if (route.ParseFromString(put.value) && route.owner() == owner_ && queue_of(route) == put.key &&
+        route.priority() <= kPriorityMax && are_tags(route.requires_())) {
       return {};
     }
     return foreign("route", put.key);
@@ -162,7 +177,8 @@ class OwnerCheck {
     for (const std::string& other : spec.after()) {
       if (!is_own_job(other)) return foreign("job", other);
     }
-    const std::string blobs = fmt::format("{}{}/", kBlobsOfJobs, job.id());
+    if (!is_after(spec.after())) return foreign("job", put.key);
+    const std::string blobs = fmt::format("{}{}/", kJobBlobs, job.id());
     for (const model::Source& source : spec.inputs().sources()) {
       if (!source.blob().empty() && !source.blob().starts_with(blobs)) {
         return foreign("blob", source.blob());
@@ -171,14 +187,21 @@ class OwnerCheck {
     if (!spec.stdin_blob().empty() && !spec.stdin_blob().starts_with(blobs)) {
       return foreign("blob", spec.stdin_blob());
     }
-    if (!job.key().empty()) TRY(check_row(kKeys, job.key()));
+    if (!job.key().empty()) {
+      TRY(check_row(kKeys, job.key()));
+      if (!is_visible(job.key(), kKeyMax)) return foreign("key", job.key());
+    }
+    if (!is_time_us(job.gone_us())) return foreign("job", put.key);
     // A stone has no requirements any more, and nothing is pushed for it.
     if (job.gone_us() != 0) return {};
-    if (job.queue() != queue_of(route_of(spec))) return foreign("queue", job.queue());
-    if (const Result<void> good = check_counts(spec); !good.ok()) {
+    if (job.queue() != queue_of(route_of(spec)) || !are_tags(spec.requires_())) {
+      return foreign("queue", job.queue());
+    }
+    if (const Result<void> good = validate_spec(spec); !good.ok()) {
       return Error{Code::denied, fmt::format("job {} cannot be: {}", put.key, good.error().what)};
     }
-    jobs_.insert_or_assign(put.key, Written{job.queue(), spec.SerializeAsString()});
+    jobs_.insert_or_assign(put.key, Written{job.queue(), spec.SerializeAsString(), spec.tasks(),
+                                            spec.iterations().partitions()});
     return {};
   }
 
@@ -188,8 +211,12 @@ class OwnerCheck {
     if (!range.ParseFromString(message.body)) return foreign("message", message.id);
     const auto job = jobs_.find(range.job());
     if (job == jobs_.end() || job->second.queue != queue) return foreign("queue", queue);
-    if (message.id != range_id(range)) return foreign("message", message.id);
-    if (range.has_spec() && range.spec().SerializeAsString() != job->second.spec) {
+    const Written& written = job->second;
+    const bool good =
+        range.first() < range.last() && range.last() <= written.tasks &&
+        (!range.reserve() || (written.partitions > 0 && range.first() == written.partitions));
+    if (!good || message.id != range_id(range)) return foreign("message", message.id);
+    if (range.has_spec() && range.spec().SerializeAsString() != written.spec) {
       return foreign("message", message.id);
     }
     return {};
@@ -198,6 +225,8 @@ class OwnerCheck {
   struct Written {
     std::string queue;
     std::string spec;  // Its bytes: there may be many messages to compare with them.
+    uint64_t tasks = 0;
+    uint64_t partitions = 0;  // That begin; the others are in reserve. 0: it has none.
   };
 
   const std::string& owner_;

@@ -180,6 +180,25 @@ TEST(OwnerRules, AJobNamesNothingOfOthers) {
       },
       [](model::Job& job) { job.set_key("bob/k"); },
       [](model::Job& job) { job.set_key("k"); },
+      [](model::Job& job) { job.set_key("ann/x y"); },
+      [](model::Job& job) {
+        for (int i = 0; i < 2; ++i) job.mutable_spec()->add_after("1m7fmn20pnfpa.ann");
+      },
+      [](model::Job& job) { job.mutable_spec()->mutable_inputs()->add_sources()->set_count(0); },
+      [](model::Job& job) { job.mutable_spec()->mutable_inputs()->add_sources()->set_count(2); },
+      [](model::Job& job) {
+        job.mutable_spec()->mutable_requires_()->add_tags("b");
+        job.mutable_spec()->mutable_requires_()->add_tags("a");
+        job.set_queue(queue_of(route_of(job.spec())));
+      },
+      [](model::Job& job) {
+        job.mutable_spec()->mutable_requires_()->add_tags("a\nb");
+        job.set_queue(queue_of(route_of(job.spec())));
+      },
+      [](model::Job& job) {
+        job.mutable_spec()->set_priority(10);
+        job.set_queue(queue_of(route_of(job.spec())));
+      },
       [](model::Job& job) { job.set_queue("work.9.0000000000000000"); },
       [](model::Job& job) { job.set_queue(job_of(kBobs, "bob").queue()); },
   };
@@ -190,6 +209,11 @@ TEST(OwnerRules, AJobNamesNothingOfOthers) {
     EXPECT_FALSE(ann_may(Commit{1, {Put{"jobs", kAnns, job.SerializeAsString(), 5}}})) << i;
   }
   EXPECT_FALSE(ann_may(Commit{1, {Put{"jobs", kAnns, "\xff\xff", 0}}}));
+  for (const int64_t gone : {INT64_MIN, int64_t{-1}, INT64_MAX}) {
+    model::Job stone = job_of(kAnns, "ann");
+    stone.set_gone_us(gone);
+    EXPECT_FALSE(ann_may(Commit{1, {row_of(stone)}})) << gone;
+  }
   EXPECT_FALSE(ann_may(Commit{1, {row_of(job_of(kBobs, "bob"))}}));
 }
 
@@ -220,6 +244,72 @@ TEST(OwnerRules, MessagesAreThoseOfTheJobBesideThem) {
   stone.set_gone_us(1);
   EXPECT_TRUE(ann_may(Commit{1, {row_of(stone)}}));
   EXPECT_FALSE(ann_may(Commit{1, {row_of(stone), Push{job.queue(), first_messages(job, 1)}}}));
+}
+
+TEST(OwnerRules, AMessageIsOfTasksThatTheJobHas) {
+  const auto may_push = [](bool iterates, const std::function<void(model::Range&)>& change) {
+    Submission submission;
+    model::Spec& spec = *submission.job.mutable_spec();
+    spec.set_tasks(10);
+    if (iterates) {
+      spec.mutable_iterations()->set_total(100);
+      spec.mutable_iterations()->set_partitions(4);
+    }
+    submission.change = [&](Push& push) {
+      model::Range range;
+      EXPECT_TRUE(range.ParseFromString(push.messages.back().body));
+      change(range);
+      push.messages.back() = {range_id(range), range.SerializeAsString()};
+    };
+    return ann_may(submission.request());
+  };
+  EXPECT_TRUE(may_push(false, [](model::Range&) {}));
+  EXPECT_TRUE(may_push(true, [](model::Range&) {}));
+  EXPECT_TRUE(may_push(false, [](model::Range& range) { range.set_first(9); }));
+  EXPECT_FALSE(may_push(false, [](model::Range& range) { range.set_last(11); }));
+  EXPECT_FALSE(may_push(false, [](model::Range& range) { range.set_last(0); }));
+  EXPECT_FALSE(may_push(false, [](model::Range& range) { range.set_first(10); }));
+  EXPECT_FALSE(may_push(false, [](model::Range& range) { range.set_reserve(true); }));
+  EXPECT_FALSE(may_push(true, [](model::Range& range) { range.set_first(0); })) << "in reserve";
+  EXPECT_FALSE(may_push(true, [](model::Range& range) { range.set_first(5); })) << "in reserve";
+}
+
+TEST(OwnerRules, APageIsUnderTheKeyOfAPage) {
+  EXPECT_TRUE(ann_may(Commit{1, {Put{"pages", page_key(kAnns, 1), "", 0}}}));
+  EXPECT_TRUE(ann_may(Commit{1, {Put{"pages", page_key(kAnns, 3'906'249), "", 0}}}));
+  for (const auto* rest : {"", "/", "/1", "/0000000g", "/0000000A", "/000000001", "/00000000/1",
+                           "/ffffffff", "/ffffffffffffffff"}) {
+    EXPECT_FALSE(ann_may(Commit{1, {Put{"pages", kAnns + rest, "", 0}}})) << rest;
+    EXPECT_TRUE(ann_may(Commit{1, {Erase{"pages", kAnns + rest, 0}}})) << rest;
+  }
+}
+
+// This tag gives her route the queue of his by the hash of earlier releases.
+TEST(OwnerRules, NobodyHasTheQueueOfAnother) {
+  const model::Job bobs = job_of(kBobs, "bob");
+  model::Route route = route_of(job_of(kAnns, "ann").spec());
+  route.set_priority(5);
+  model::Route his = route_of(bobs.spec());
+  his.set_priority(5);
+  route.mutable_requires_()->add_tags(
+      "616mts56\x0f\x1e\x1b\x01\x01\x06\x06>\x03"
+      "9\x06\x07\x01\x04\x01\x07");
+  EXPECT_NE(queue_of(route), queue_of(his));
+  EXPECT_FALSE(
+      ann_may(Commit{1, {Put{"routes", queue_of(route), route.SerializeAsString(), kAnyVersion}}}));
+  route.mutable_requires_()->set_tags(0, "gpu");
+  const auto may_put = [&] {
+    return ann_may(
+        Commit{1, {Put{"routes", queue_of(route), route.SerializeAsString(), kAnyVersion}}});
+  };
+  EXPECT_TRUE(may_put());
+  route.mutable_requires_()->add_tags("gpu");
+  EXPECT_FALSE(may_put()) << "twice";
+  route.mutable_requires_()->set_tags(1, "a");
+  EXPECT_FALSE(may_put()) << "not in order";
+  route.mutable_requires_()->clear_tags();
+  route.set_priority(10);
+  EXPECT_FALSE(may_put()) << "priority";
 }
 
 TEST(OwnerRules, ARouteIsThatOfItsOwner) {
