@@ -14,6 +14,7 @@
 #include "model/ledgers.h"
 #include "model/owned.h"
 #include "model/release.h"
+#include "model/sound.h"
 #include "model/submit.h"
 #include "model/tree.h"
 
@@ -25,7 +26,6 @@ constexpr size_t kRowsPerJob = 6;  // Of a removal, at most.
 constexpr int kTriesMax = 20;      // Commits that others may get in the way of.
 constexpr int kPullsMax = 1000;    // Of replies, at one go.
 constexpr size_t kRepliesPerPull = 256;
-constexpr std::string_view kBlobPrefix = "jobs/";
 constexpr char kBehindSlash = '0';  // Behind all that is "JOB/...".
 constexpr Millis kReplyHold = std::chrono::seconds(10);
 
@@ -46,6 +46,31 @@ model::Job stone_of(const model::Job& job, int64_t now_us) {
   *spec.mutable_after() = job.spec().after();
   if (job.spec().has_iterations()) *spec.mutable_iterations() = job.spec().iterations();
   return stone;
+}
+
+// What a job names is asked of the store: if it refused that, one row would stop the sweep for all.
+bool is_clearable(const model::Job& job) {
+  const model::Spec& spec = job.spec();
+  return (spec.owner().empty() || is_name(spec.owner())) &&
+         (spec.reply().empty() || is_name(spec.reply())) &&
+         (job.key().empty() || is_visible(job.key(), kKeyMax)) && is_after(spec.after());
+}
+
+Candidate read_one(const Row& row, const Row& end_row) {
+  auto job = parse_row<model::Job>(kJobs, row);
+  auto end = parse_row<model::End>(kEnds, end_row);
+  Candidate one;
+  one.damaged = true;
+  if (!job.ok() || !end.ok()) {
+    log::warning("{}", (job.ok() ? end.error() : job.error()).what);
+  } else if (!is_clearable(job.value().record)) {
+    log::warning("row {} of table jobs names what no job has: it stays", row.key);
+  } else {
+    one = {std::move(job).value(), std::move(end).value()};
+    // A stone of a time that cannot be was always here.
+    if (!is_time_us(one.job.record.gone_us())) one.job.record.set_gone_us(1);
+  }
+  return one;
 }
 
 Verdict judge(const Candidate& one) {
@@ -80,8 +105,9 @@ std::string until_slash(std::string_view text) {
 }  // namespace
 
 std::string history_key(int64_t ended_us, std::string_view owner) {
-  const std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(ended_us)));
+  const std::chrono::sys_days day =
+      std::chrono::floor<std::chrono::days>(std::chrono::sys_time<std::chrono::microseconds>(
+          std::chrono::microseconds(std::clamp<int64_t>(ended_us, 0, kTimeMostUs))));
   return fmt::format("{:%Y-%m-%d}/{}", fmt::gmtime(std::chrono::system_clock::to_time_t(day)),
                      owner);
 }
@@ -89,21 +115,23 @@ std::string history_key(int64_t ended_us, std::string_view owner) {
 std::string own_reply_queue(std::string_view job) { return fmt::format("reply.{}", job); }
 
 Result<std::vector<Candidate>> Remover::read(const std::vector<std::string>& jobs) {
-  const std::vector<Row> rows = TRY(get_rows(store_.table(), kJobs, jobs));
-  const std::vector<Row> ends = TRY(get_rows(store_.table(), kEnds, jobs));
+  std::vector<std::string> names;
+  std::ranges::copy_if(jobs, std::back_inserter(names), is_name);
+  const std::vector<Row> rows = TRY(get_rows(store_.table(), kJobs, names));
+  const std::vector<Row> ends = TRY(get_rows(store_.table(), kEnds, names));
   std::vector<Candidate> found;
   found.reserve(jobs.size());
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    auto job = parse_row<model::Job>(kJobs, rows[i]);
-    auto end = parse_row<model::End>(kEnds, ends[i]);
+  size_t row = 0;
+  for (const std::string& id : jobs) {
     Candidate& one = found.emplace_back();
-    if (job.ok() && end.ok()) {
-      one = {std::move(job).value(), std::move(end).value()};
+    if (is_name(id)) {
+      one = read_one(rows[row], ends[row]);
+      ++row;
     } else {
-      log::warning("{}", (job.ok() ? end.error() : job.error()).what);
+      log::warning("a row names {}, which is no job", quote(id));
       one.damaged = true;
     }
-    one.job.record.set_id(jobs[i]);
+    one.job.record.set_id(id);
   }
   return found;
 }
@@ -294,21 +322,25 @@ Result<std::set<std::string>> Remover::those_with(std::span<const std::string> j
 
 Result<std::string> Remover::next_with_blob(const std::string& after) {
   const std::vector<BlobInfo> some =
-      TRY(store_.blobs().list(kBlobPrefix, std::string(kBlobPrefix) + after, 1));
+      TRY(store_.blobs().list(kJobBlobs, std::string(kJobBlobs) + after, 1));
   if (some.empty()) return std::string();
-  return until_slash(std::string_view(some.front().name).substr(kBlobPrefix.size()));
+  const std::string_view name = std::string_view(some.front().name).substr(kJobBlobs.size());
+  if (name.starts_with('/')) return next_with_blob(std::string(1, kBehindSlash));
+  return until_slash(name);
 }
 
 Result<std::string> Remover::next_with_row(std::string_view table, const std::string& after) {
   const std::vector<Row> some = TRY(store_.table().scan(table, "", after, 1));
-  return some.empty() ? std::string() : until_slash(some.front().key);
+  if (some.empty()) return std::string();
+  if (some.front().key.starts_with('/')) return next_with_row(table, std::string(1, kBehindSlash));
+  return until_slash(some.front().key);
 }
 
 Result<std::set<std::string>> Remover::those_with_blobs(std::span<const std::string> jobs) {
   return those_with(
       jobs, [this](const std::string& after) { return next_with_blob(after); },
       [this](const std::string& job) -> Result<bool> {
-        const std::string prefix = std::string(kBlobPrefix) + prefix_of(job);
+        const std::string prefix = std::string(kJobBlobs) + prefix_of(job);
         return !TRY(store_.blobs().list(prefix, "", 1)).empty();
       });
 }
@@ -382,7 +414,7 @@ Result<void> Remover::clear_some(std::span<const model::Job> stones, bool with_s
 }
 
 Result<void> Remover::erase_blobs(const std::string& job) {
-  const std::string prefix = std::string(kBlobPrefix) + prefix_of(job);
+  const std::string prefix = std::string(kJobBlobs) + prefix_of(job);
   while (true) {
     const std::vector<BlobInfo> some = TRY(store_.blobs().list(prefix, "", 1000));
     if (some.empty()) return {};

@@ -59,7 +59,7 @@ class Remover {
  public:
   Remover(CallStore& store, const RemoverOptions& options) : store_(store), options_(options) {}
 
-  // One for each; a damaged row is as good as none.
+  // One for each; a damaged row is as good as none. What is no name of a job is damaged, too.
   Result<std::vector<Candidate>> read(const std::vector<std::string>& jobs);
 
   // One verdict for each; the jobs that are removed become their stones. An error `denied` after
@@ -95,7 +95,8 @@ class Remover {
   Result<std::set<std::string>> those_with_blobs(std::span<const std::string> jobs);
   Result<std::set<std::string>> those_with_rows(std::string_view table,
                                                 std::span<const std::string> jobs);
-  // The first job with a blob, or with a row in the table, behind `after`; or nothing.
+  // The first job with a blob, or with a row in the table, behind `after`; or nothing. What begins
+  // with a slash is nobody's, and must not look like the end.
   Result<std::string> next_with_blob(const std::string& after);
   Result<std::string> next_with_row(std::string_view table, const std::string& after);
   Result<void> erase_orphans(const std::string& until, const Found& next,

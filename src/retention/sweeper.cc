@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/keys.h"
+#include "model/sound.h"
 #include "model/submit.h"
 
 namespace dunlin {
@@ -105,7 +106,8 @@ std::optional<int64_t> due_us(const model::Job& job, const model::End& end,
   const uint64_t keep_ms = keep_ms_of(job, end, rule);
   if (keep_ms == 0 || keep_ms > kKeepMost) return std::nullopt;
   // A worker whose clock is far behind must not make the job old.
-  return std::max(end.ended_us(), job.spec().created_us()) + keep_us(keep_ms);
+  const int64_t ended_us = std::max(end.ended_us(), job.spec().created_us());
+  return std::clamp<int64_t>(ended_us, 0, kTimeMostUs) + keep_us(keep_ms);
 }
 
 int64_t trusted_us(int64_t before_us, Millis elapsed, int64_t wall_us) {
@@ -338,7 +340,9 @@ Result<void> Sweeper::sweep_workers(Look& look, Instant now) {
     for (const Row& row : rows) {
       const auto info = parse_row<model::WorkerInfo>(kWorkers, row);
       if (!info.ok()) continue;
-      const int64_t age_us = look.state.clock_us() - info.value().record.seen_ms() * 1000;
+      const int64_t seen_ms =
+          std::clamp<int64_t>(info.value().record.seen_ms(), 0, kTimeMostUs / 1000);
+      const int64_t age_us = look.state.clock_us() - seen_ms * 1000;
       // One whose clock is ahead has been seen in the future.
       const Millis patience = age_us < us(kWorkerGone) ? kWorkerGone : kWorkerSilent;
       const auto seen = workers_.find(row.key);
@@ -366,7 +370,8 @@ Result<void> Sweeper::sweep_routes(Look& look) {
     after = rows.back().key;
     for (const Row& row : rows) {
       model::Route record;
-      if (!record.ParseFromString(row.value)) continue;
+      if (!is_work_queue(row.key) || !record.ParseFromString(row.value)) continue;
+      if (!is_time_us(record.idle_us())) record.clear_idle_us();
       const bool idle = TRY(look.store.queue().depth(row.key)) == Depth();
       if (idle == (record.idle_us() != 0) &&
           (!idle || look.state.clock_us() - record.idle_us() < us(kRouteIdle))) {
@@ -397,7 +402,7 @@ Result<void> Sweeper::sweep_orphans(Look& look) {
 Result<void> Sweeper::sweep_replies(Look& look) {
   const Info info = TRY(look.store.info());
   for (const Info::QueueInfo& queue : info.queues) {
-    if (!queue.name.starts_with("reply.") || queue.depth.ready == 0) continue;
+    if (!is_reply_queue(queue.name) || queue.depth.ready == 0) continue;
     TRY(look.remover.drop_replies(queue.name, look.state.clock_us() - us(kReplyAge)));
   }
   return {};

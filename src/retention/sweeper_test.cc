@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <functional>
 #include <utility>
 
+#include "base/names.h"
 #include "model/ledgers.h"
+#include "model/sound.h"
 #include "sim/test_retention.h"
 
 namespace dunlin {
@@ -424,6 +427,123 @@ TEST_F(Sweeping, AJobFromADistantPastIsFoundWithinAWeek) {
     sweep(sweeper, time, time);
   }
   EXPECT_EQ(left_of(late), "");
+}
+
+// What whoever may submit can write with a client of his own. The sweep goes on for all others.
+TEST_F(Sweeping, ARowThatCannotBeStopsNobodyElse) {
+  const std::string time = job_id_prefix(wall_of(now_us()));
+  const auto put_job = [&](const std::string& id, const std::function<void(model::Job&)>& change) {
+    model::Job job;
+    job.set_id(id);
+    *job.mutable_spec() = spec_of(1);
+    change(job);
+    put(kJobs, id, job.SerializeAsString());
+    end_job(id, model::End::DONE, 1, 0);
+    put(kExpiry, expiry_key(0, id), "");
+  };
+  const std::vector<std::function<void(const std::string&)>> wrongs = {
+      [&](const std::string&) { put(kExpiry, "0/", ""); },
+      [&](const std::string&) { put(kExpiry, "/", ""); },
+      [&](const std::string&) { put(kExpiry, "00000000000/a/b", ""); },
+      [&](const std::string&) { put(kExpiry, "00000000000/" + std::string(400, 'x'), ""); },
+      [&](const std::string& id) {
+        put_job(id, [](model::Job& job) { job.mutable_spec()->set_owner("a b"); });
+      },
+      [&](const std::string& id) {
+        put_job(id, [](model::Job& job) { job.mutable_spec()->add_after("a b"); });
+      },
+      [&](const std::string& id) { put_job(id, [](model::Job& job) { job.set_key("ann/x y"); }); },
+      [&](const std::string& id) {
+        put_job(id, [](model::Job& job) {
+          job.set_key("ann/x y");
+          job.set_gone_us(1);
+        });
+      },
+      [&](const std::string& id) {
+        put_job(id, [](model::Job& job) {
+          job.mutable_spec()->add_after("");
+          job.set_gone_us(1);
+        });
+      },
+      [&](const std::string& id) {
+        put_job(id, [](model::Job& job) {
+          for (int twice = 0; twice < 2; ++twice) job.mutable_spec()->add_after("a");
+          job.set_gone_us(1);
+        });
+      },
+      [&](const std::string& id) {
+        const std::string other = id + std::string(kNameMax - id.size(), 'x');
+        put_job(other, [&](model::Job& job) {
+          job.mutable_spec()->set_reply(own_reply_queue(other));
+          job.set_gone_us(1);
+        });
+      },
+      [&](const std::string&) {
+        put_job(time + "/input", [](model::Job&) {});
+        put_blob("jobs/" + time + "/input/x");
+        put_blob("jobs//x");
+        put(kOutputs, "/x", "");
+      },
+      [&](const std::string&) { put(kRoutes, "a/b", ""); },
+      [&](const std::string&) { put(kRoutes, "tascaas.x", ""); },
+      [&](const std::string&) {
+        model::Reply reply;
+        reply.set_job("a b");
+        const Message message{"r", reply.SerializeAsString()};
+        ASSERT_TRUE(store->queue().push("reply.x", std::span(&message, 1)).ok());
+      },
+      [&](const std::string& id) { put(kEnds, id, "\xff"); },
+      [&](const std::string& id) { put(kJobs, id, "\xff"); },
+  };
+  for (size_t i = 0; i < wrongs.size(); ++i) {
+    store = memory_store(clock);
+    set_rule(kHourMs, kHourMs);
+    wrongs[i](fmt::format("{}b{:03}", time, i));
+    const std::string well = made("zzzz");
+    put_blob(input_blob_name(well, "0"));
+    Dying limited(*store, 20'000);
+    Sweeper sweeper(sole());
+    for (Millis passed(0); passed <= hours(26); passed += minutes(10)) {
+      const auto swept = sweeper.sweep(limited, at(passed));
+      ASSERT_TRUE(swept.ok()) << i << ": " << swept.error().what;
+    }
+    EXPECT_EQ(left_of(well), "") << i;
+    EXPECT_EQ(rows(kExpiry), 0) << i;
+  }
+}
+
+// Each look has room for so many jobs, and the first ones must not take it for ever.
+TEST_F(Sweeping, StonesOfATimeThatCannotBeGo) {
+  set_rule(kHourMs, kHourMs);
+  const std::string time = job_id_prefix(wall_of(now_us()));
+  for (int i = 0; i < 2700; ++i) {
+    model::Job stone;
+    stone.set_id(fmt::format("{}{:04}", time, i));
+    stone.set_gone_us(i % 3 == 0 ? INT64_MIN : i % 3 == 1 ? -1 : INT64_MAX);
+    put(kJobs, stone.id(), stone.SerializeAsString());
+    put(kExpiry, expiry_key(0, stone.id()), "");
+  }
+  const std::string well = made("zzzz");
+  Sweeper sweeper(sole());
+  sweep(sweeper, Millis(0), hours(2));
+  EXPECT_EQ(left_of(well), "");
+  EXPECT_EQ(rows(kJobs), 0);
+  EXPECT_EQ(rows(kExpiry), 0);
+}
+
+TEST_F(Sweeping, TimesThatCannotBeDoNotOverflow) {
+  const model::Retention rule = default_rule();
+  for (const int64_t time : {INT64_MIN, int64_t{-1}, int64_t{0}, kTimeMostUs, INT64_MAX}) {
+    model::Job job;
+    job.mutable_spec()->set_created_us(time);
+    model::End end;
+    end.set_ended_us(time);
+    const auto due = due_us(job, end, rule);
+    ASSERT_TRUE(due.has_value()) << time;
+    EXPECT_GE(*due, static_cast<int64_t>(kKeepDefaultMs) * 1000) << time;
+    EXPECT_TRUE(is_visible(history_key(time, "ann"), kKeyMax)) << time;
+    EXPECT_FALSE(history_key(time, "ann").starts_with('-')) << time;
+  }
 }
 
 TEST_F(Sweeping, ARouteGoesADayAfterItsLastMessage) {
