@@ -43,7 +43,7 @@ TEST(Rights, EachTableIsReadWrittenAndErasedByTheScopesThatNeedIt) {
       // Get, put, erase.
       {"jobs", kRead, kSubmit, kAdmin},      {"ends", kRead, kSubmit, kSubmit},
       {"waits", kRead, kSubmit, kSubmit},    {"after", kRead, kSubmit, kSubmit},
-      {"keys", kRead, kSubmit, kAdmin},      {"routes", kRead, kSubmit, kAdmin},
+      {"keys", kRead, kSubmit, kAdmin},      {"routes", kRead, kAdmin, kAdmin},
       {"expiry", kRead, kSubmit, kAdmin},    {"history", kRead, kSubmit, kAdmin},
       {"pages", kRead, kSubmit, kSubmit},    {"nodes", kRead, kSubmit, kSubmit},
       {"outputs", kRead, kWorker, kSubmit},  {"ledgers", kRead, kWorker, kSubmit},
@@ -62,6 +62,15 @@ TEST(Rights, EachTableIsReadWrittenAndErasedByTheScopesThatNeedIt) {
     expect_least(write, put(table, "k", 7), "replace " + table);
     expect_least(gone, erase(table), "erase " + table);
     expect_least(gone, EraseAll{table, "k"}, "erase all " + table);
+  }
+}
+
+// Workers pull from whatever has a route.
+TEST(Rights, RoutesAreThoseOfQueuesWithWork) {
+  expect_least(Scope::submit, put("routes", "work.5.0123456789abcdef"), "a route");
+  expect_least(Scope::submit, put("routes", "work.5.0123456789abcdef", 7), "a route");
+  for (const auto* key : {"tascaas.physics", "reply.x", "a/b", "work.5/x", "work.5 x", "x"}) {
+    expect_least(Scope::admin, put("routes", key), key);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/owned.h"
+#include "model/sound.h"
 #include "tascaas/keys.h"
 
 namespace dunlin {
@@ -72,6 +73,8 @@ Scope to_put(std::string_view table, std::string_view key, bool fresh, bool door
   // Messages as rows, of a mixed store that keeps them in this hub.
   if (table == kBodyRows) return to_push(queue_of(key));
   if (table == kMessageRows) return fresh ? to_push(queue_of(key)) : to_take(queue_of(key));
+  // Workers ask in each queue that has a route.
+  if (table == kRoutes && !is_work_queue(key)) return Scope::admin;
   const TableRule* rule = find_rule(table);
   return rule == nullptr ? Scope::submit : rule->put;
 }
