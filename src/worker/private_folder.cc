@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -47,11 +48,33 @@ bool remove_one(int folder, const std::string& name) {
          unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
+// Whose folders may be emptied. What root would remove for a task must be what its user could
+// remove, and who may write to a folder of somebody else can move it here: it stays, with what is
+// in it.
+class Owner {
+ public:
+  explicit Owner(int top) {
+    struct stat found = {};
+    if (geteuid() == 0 && fstat(top, &found) == 0 && found.st_uid != 0) user_ = found.st_uid;
+  }
+  bool has(int folder) const {
+    struct stat found = {};
+    return !user_ || (fstat(folder, &found) == 0 && found.st_uid == *user_);
+  }
+
+ private:
+  std::optional<uid_t> user_;  // None: tasks have our rights.
+};
+
 // Of a folder, so that we may look into it and write to it. Where tasks are another user's, one of
 // them may put a link in its place meanwhile, which is not followed.
-void unlock(int parent, const std::string& name) {
+void unlock(int parent, const std::string& name, const Owner& owner) {
   const int folder = openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
+  if (!owner.has(folder)) {
+    close(folder);
+    return;
+  }
   const int failed = chmod(fmt::format("/proc/self/fd/{}", folder).c_str(), kMode);
   close(folder);
   // A worker that is not root may be kept from its own /proc; but then its tasks have its rights.
@@ -60,15 +83,19 @@ void unlock(int parent, const std::string& name) {
 }
 
 // Moves what is in a subfolder up, unless it can be removed at once.
-bool lift(int top, const std::string& name, uint64_t& lifted) {
-  unlock(top, name);
+bool lift(int top, const std::string& name, const Owner& owner, uint64_t& lifted) {
+  unlock(top, name, owner);
   const int folder = openat(top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return false;
+  if (!owner.has(folder)) {
+    close(folder);
+    return false;
+  }
   bool all = true;
   for (auto names = names_in(folder); all && !names.empty(); names = names_in(folder)) {
     for (const std::string& inside : names) {
       if (remove_one(folder, inside)) continue;
-      unlock(folder, inside);  // A folder that moves is written to.
+      unlock(folder, inside, owner);  // A folder that moves is written to.
       bool moved = false;
       for (int tries = 0; !moved && tries < kNamesMax; ++tries) {
         const std::string free = fmt::format("lifted-{}", ++lifted);
@@ -84,10 +111,11 @@ bool lift(int top, const std::string& name, uint64_t& lifted) {
 // Only one level is ever looked at, so it does not matter how deep a task has dug, nor how long the
 // paths are, nor what it has locked.
 bool empty_folder(int top) {
+  const Owner owner(top);
   uint64_t lifted = 0;
   for (auto names = names_in(top); !names.empty(); names = names_in(top)) {
     for (const std::string& name : names) {
-      if (!remove_one(top, name) && !lift(top, name, lifted)) return false;
+      if (!remove_one(top, name) && !lift(top, name, owner, lifted)) return false;
     }
   }
   return true;

@@ -52,7 +52,8 @@ class PrivateFolder {
 };
 
 // With all that is in it, however deep, also what its owner locked away from himself. False if
-// something stays.
+// something stays. If it is another user's and we are root, folders in it that are not his stay: he
+// could not empty them himself.
 bool remove_tree(const std::string& path);
 
 }  // namespace dunlin

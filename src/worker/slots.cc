@@ -56,14 +56,17 @@ Result<void> open_to(const TaskUser& user, const std::string& folder) {
   return check_place(user, folder);
 }
 
-// Without what an earlier worker left when it was killed.
-void tidy_folder(const std::string& path) {
+// Without what an earlier worker left when it was killed. False if something of its tasks stays.
+bool tidy_folder(const std::string& path) {
+  bool all = true;
   std::error_code error;
   auto entry = std::filesystem::directory_iterator(path, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string file = entry->path().filename();
-    if (file.starts_with("slot-") || file.starts_with("spool-")) remove_tree(entry->path());
+    if (!file.starts_with("slot-") && !file.starts_with("spool-")) continue;
+    all = remove_tree(entry->path()) && all;
   }
+  return all;
 }
 
 // While it lives, threads are born with all signals blocked: handlers are the owner's business, and
@@ -216,7 +219,8 @@ void ThreadedSlots::limit(size_t slots) {
 void remove_slots_folder(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) remove_tree(folder);
+  // Each task's folder by itself first: of what its user could not remove nothing goes.
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 && tidy_folder(folder)) remove_tree(folder);
   close(descriptor);
 }
 

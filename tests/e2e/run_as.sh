@@ -74,6 +74,27 @@ same "$(stat -c '%a %U' target target/file | tr '\n' ' ')" "755 root 644 root "
 emptied() { [ "$(find other.folder/slot-* -mindepth 1 2>/dev/null | wc -l)" = 0 ]; }
 within 60 emptied
 
+# Who may write to a folder of somebody else can move it, but not remove what is private in it; nor does
+# root for him, now or when the worker starts again.
+mkdir -m 777 shared
+mkdir -m 777 shared/open
+mkdir -m 700 shared/open/private
+echo kept >shared/open/private/file
+chown -R 12345 shared/open
+submit -- mv "$work/shared/open" .
+ends_as done "$job"
+submit -- true
+ends_as done "$job"
+kept() { same "$(find other.folder -name file -path '*/private/*' -exec cat {} + 2>/dev/null)" kept; }
+kept
+stop_worker
+kept
+start_worker other --run-as nobody --slots 2 --token-file "$work/token"
+submit -- true
+ends_as done "$job"
+kept
+find other.folder -name open -exec rm -r {} +
+
 # Cleanup lines are the task's, too.
 submit --cleanup 'id -u >/tmp/dunlin-e2e-'$$ -- true
 ends_as done "$job"
