@@ -222,7 +222,10 @@ Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job,
       TRY(release_dependants(store, job, now_us));
       return std::optional(standing);
     }
-    const Counts counts = TRY(read_counts(table, record, standing));
+    const auto counted = read_counts(table, record, standing);
+    // A damaged page must not keep the job going for ever.
+    if (!counted.ok() && !is_passed_over(counted.error())) return counted.error();
+    const Counts counts = counted.ok() ? counted.value() : Counts{};
     model::End end;
     end.set_kind(model::End::CANCELLED);
     end.set_ok(counts.ok);

@@ -107,6 +107,15 @@ TEST_F(Steer, CancelEndsAJobOnce) {
   EXPECT_EQ(cancel_job(*store, "k", 10).error().code, Code::not_found);
 }
 
+TEST_F(Steer, CancelEndsAJobWithADamagedPage) {
+  submit_job("j", 500);
+  run_tasks("j", 500, 256, 266);
+  put(kPages, page_key("j", 0), "\xff these bytes are no page");
+  const auto cancelled = cancel_job(*store, "j", 9);
+  ASSERT_TRUE(cancelled.ok()) << cancelled.error().what;
+  EXPECT_EQ(standing_of("j").state, JobState::cancelled);
+}
+
 TEST_F(Steer, CancelSkipsWhatComesAfter) {
   submit_job("a", 1);
   model::Spec spec = spec_of(1);
