@@ -77,7 +77,8 @@ TEST_F(TenantApi, JobFilesBecomeJobs) {
   EXPECT_EQ(read("/jobs").at("jobs").size(), 3U);
   EXPECT_EQ(read("/jobs/" + job).at("state"), "waiting");
   // A refused file is no job that anybody could ask for.
-  for (const json& one : read("/jobs").at("jobs")) {
+  const json listed = read("/jobs");
+  for (const json& one : listed.at("jobs")) {
     EXPECT_EQ(one.contains("job"), one.at("state") != "refused") << one;
   }
   EXPECT_EQ(ask("GET", "/jobs/nothing").status, 404);

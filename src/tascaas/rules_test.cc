@@ -193,7 +193,7 @@ class Rules {
     if (!one.started || random_.percent(5)) return start(w);
     // As real clients, it stops at its share, and says so; sometimes it says strange things.
     const int64_t at = since() - one.resumed + (random_.percent(5) ? 3 : 0);
-    uint64_t done = one.done + random_.below(1 + model_.iterations / 20);
+    uint64_t done = one.done + random_.below(1 + model_.iterations / haste_);
     if (random_.percent(5)) done = random_.below(one.done + 1);
     done = std::min(done, std::max(one.assigned, one.done));
     if (done >= one.assigned || random_.percent(2)) return finish(w, done, at);
@@ -390,6 +390,7 @@ class Rules {
   }
 
   Random random_;
+  const uint64_t haste_ = 2 + random_.below(30);  // How soon all is done.
   WallTime now_{seconds(1'700'000'000)};
   std::unique_ptr<CallStore> store_;
   Tenant tenant_;
