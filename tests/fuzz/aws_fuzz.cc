@@ -117,7 +117,9 @@ void check_expression(std::string_view text) {
                      {"s", {{"SS", json::array({"p", "q"})}}}};
   aws::Placeholders placeholders;
   placeholders.names = {{"#n", "b"}};
-  placeholders.values = {{":n", {{"N", "2"}}}, {":s", {{"SS", json::array({"q"})}}}};
+  const auto shared = [](json value) { return std::make_shared<const json>(std::move(value)); };
+  placeholders.values = {{":n", shared({{"N", "2"}})},
+                         {":s", shared({{"SS", json::array({"q"})}})}};
   const auto condition = aws::parse_condition(text, placeholders);
   if (condition.ok()) static_cast<void>(aws::holds(condition.value(), item));
   const auto update = aws::parse_update(text, placeholders);
