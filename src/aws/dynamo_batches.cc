@@ -39,7 +39,8 @@ struct TableGets {
 };
 
 Result<TableGets> plan_gets(const DynamoTable& table, const json& request) {
-  TableGets made{table, request, TRY(projection_of(request)), {}};
+  auto paths = TRY(projection_of(request));
+  TableGets made{table, request, std::move(paths), {}};
   for (const json& key : list_or_empty(request, "Keys")) {
     made.keys.push_back(TRY(row_key(table, key, true)));
   }

@@ -224,8 +224,10 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
     bytes = cloud::kCloudBytesMax;
   }
   engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<CallStore>> {
-    MixedParts made{.table = TRY(open_table(parts.table, options)),
-                    .hints = TRY(hints()),
+    auto table = TRY(open_table(parts.table, options));
+    auto hinted = TRY(hints());
+    MixedParts made{.table = std::move(table),
+                    .hints = std::move(hinted),
                     .shared = shared,
                     .writes_max = rows,
                     .bytes_max = bytes};

@@ -19,8 +19,8 @@ constexpr const char* kJobHelp = "Its id, the beginning of one, its --name, or `
 Result<int> run_in_store(const auto& verb, StoreTarget target, Missing missing) {
   TRY(wait_for_own_hub(target));
   const auto store = TRY(open_target(target, missing));
-  return run(verb,
-             VerbEnv{*store, posix_clock(), target.form(), target.at, TRY(bound_owner(target))});
+  const auto owner = TRY(bound_owner(target));
+  return run(verb, VerbEnv{*store, posix_clock(), target.form(), target.at, owner});
 }
 
 // A job file says everything itself: options that would be ignored are refused.

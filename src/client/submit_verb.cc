@@ -93,7 +93,8 @@ Result<IterationOptions> iteration_options(const SubmitVerb& verb) {
 }
 
 Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, WallTime now) {
-  Draft draft{.id = id, .key = verb.key, .spec = TRY(spec_of(verb)), .blobs = {}, .stdin_file = {}};
+  model::Spec spec = TRY(spec_of(verb));
+  Draft draft{.id = id, .key = verb.key, .spec = std::move(spec), .blobs = {}, .stdin_file = {}};
   Gathered gathered = TRY(gather_for(verb, id));
   *draft.spec.mutable_command() = std::move(gathered.command);
   *draft.spec.mutable_inputs() = std::move(gathered.inputs);

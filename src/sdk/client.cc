@@ -49,7 +49,8 @@ Result<JobHandle> submit_job(const std::shared_ptr<Link>& link, const JobOptions
   const std::string queue = queue_of(route_of(spec));
   for (int tries = 1;; ++tries) {
     const std::string id = link->make_id();
-    SubmitOptions how{.id = id, .key = options.key, .blobs = TRY(add_inputs(options, id, spec))};
+    auto blobs = TRY(add_inputs(options, id, spec));
+    SubmitOptions how{.id = id, .key = options.key, .blobs = std::move(blobs)};
     how.fresh = true;
     how.route_known = link->knows_route(queue);
     spec.set_created_us(to_us(posix_clock().wall()));
