@@ -57,7 +57,9 @@ TEST_F(Results, AWorkerThatThePageDoesNotNameIsNone) {
   page.add_workers("a");
   page.add_workers("b");
   std::string workers;
-  for (const TaskResult& result : results_of(0, page).value()) workers += result.worker + ",";
+  const auto results = results_of(0, page);
+  ASSERT_TRUE(results.ok());
+  for (const TaskResult& result : results.value()) workers += result.worker + ",";
   EXPECT_EQ(workers, "a,b,,,,,");
 }
 

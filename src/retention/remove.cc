@@ -108,8 +108,9 @@ std::string history_key(int64_t ended_us, std::string_view owner) {
   const std::chrono::sys_days day =
       std::chrono::floor<std::chrono::days>(std::chrono::sys_time<std::chrono::microseconds>(
           std::chrono::microseconds(std::clamp<int64_t>(ended_us, 0, kTimeMostUs))));
-  return fmt::format("{:%Y-%m-%d}/{}", fmt::gmtime(std::chrono::system_clock::to_time_t(day)),
-                     owner);
+  // Not by the system's clock, whose nanoseconds end in the year 2262.
+  const std::time_t seconds = std::chrono::seconds(day.time_since_epoch()).count();
+  return fmt::format("{:%Y-%m-%d}/{}", fmt::gmtime(seconds), owner);
 }
 
 std::string own_reply_queue(std::string_view job) { return fmt::format("reply.{}", job); }
