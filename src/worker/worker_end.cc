@@ -141,6 +141,8 @@ void WorkerMind::climb_from(Plan& plan) {
          [this, &plan, ends, root, climb = std::move(climb)](Answer&& answer) mutable {
            const auto* done = std::get_if<Committed>(&answer);
            if (done == nullptr) return climb_again(plan);
+           // The job was opened again since: pages that were entered then must be entered anew.
+           if (climb.round != plan.round) return climb_later(plan, Millis(0));
            for (const auto& place : climb.changed) {
              plan.nodes[place] = {std::move(climb.nodes.at(place)), done->version};
            }
