@@ -238,7 +238,7 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
   return engines;
 }
 
-Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
+Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
   const MixedEngines engines = TRY(mixed_engines(url, options));
   TRY(engines.connect());  // The table is there.
@@ -247,12 +247,12 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
   // One that is away may come back, and work goes on without it.
   if (!queue.ok() && queue.error().code != Code::unavailable) return queue.error();
   if (!queue.ok()) log::warning("work is found more slowly: {}", queue.error().what);
-  Doors doors;
-  doors.desk = lane_desk(engines.connect);
-  doors.connect = engines.connect;
-  doors.commit_rows = engines.commit_rows;
-  doors.pace = engines.pace;
-  return doors;
+  StoreAccess access;
+  access.desk = lane_desk(engines.connect);
+  access.connect = engines.connect;
+  access.commit_rows = engines.commit_rows;
+  access.pace = engines.pace;
+  return access;
 }
 
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {

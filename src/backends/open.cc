@@ -99,21 +99,21 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
   return bad_url(url, fmt::format("has the unknown scheme {}", quote(text.substr(0, colon))));
 }
 
-Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
+Result<StoreAccess> open_access(const std::string& url, const OpenOptions& options) {
   if (url.starts_with(kPlain) || url.starts_with(kTls)) {
-    Doors doors;
-    doors.desk = hub_desk(TRY(open_hub_url(url, options)));
-    doors.connect = [url, options] { return open_store(url, options); };
-    return doors;
+    StoreAccess access;
+    access.desk = hub_desk(TRY(open_hub_url(url, options)));
+    access.connect = [url, options] { return open_store(url, options); };
+    return access;
   }
   if (is_postgres(url)) {
     TRY(open_store(url, options));  // It is there, and has a schema.
-    Doors doors;
-    doors.desk = pg_desk(TRY(parse_postgres_url(url)), posix_clock());
-    doors.connect = [url, options] { return open_store(url, options); };
-    return doors;
+    StoreAccess access;
+    access.desk = pg_desk(TRY(parse_postgres_url(url)), posix_clock());
+    access.connect = [url, options] { return open_store(url, options); };
+    return access;
   }
-  if (is_mixed(url)) return mixed_doors(url, options);
+  if (is_mixed(url)) return mixed_access(url, options);
   // The engine is in this process: every lane has a store of its own on it.
   std::unique_ptr<CallStore> store = TRY(open_store(url, options));
   auto* file = dynamic_cast<FileStore*>(store.get());
@@ -126,10 +126,10 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
     std::unique_ptr<CallStore> next = first->connect();
     return Result<std::unique_ptr<CallStore>>(std::move(next));
   };
-  Doors doors;
-  doors.desk = lane_desk(connect);
-  doors.connect = std::move(connect);
-  return doors;
+  StoreAccess access;
+  access.desk = lane_desk(connect);
+  access.connect = std::move(connect);
+  return access;
 }
 
 Result<bool> init_store(const std::string& url, const OpenOptions& options) {

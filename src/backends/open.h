@@ -36,7 +36,7 @@ struct OpenOptions {
 Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
 
 // The same for an agent: a desk, and what makes further stores on the same engine for its lanes.
-struct Doors {
+struct StoreAccess {
   std::unique_ptr<Desk> desk;
   Connect connect;
   size_t commit_rows = kBatchMax;  // In one commit, at most.
@@ -44,7 +44,7 @@ struct Doors {
   // proportion: longer where each request is slow and paid for.
   Millis pace = Millis(20);
 };
-Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
+Result<StoreAccess> open_access(const std::string& url, const OpenOptions& options);
 
 // Makes what a store needs on a server of others, or migrates it. False: it was there already.
 Result<bool> init_store(const std::string& url, const OpenOptions& options = {});

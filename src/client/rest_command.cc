@@ -57,7 +57,7 @@ Result<Access> access_to(const RestVerb& verb, const std::string& at) {
   options.token_file.clear();
   options.deadline = kAnswerMax;
   // The desk is for agents with a loop of their own.
-  access.open = [connect = TRY(open_doors(at, options)).connect](const std::string&) {
+  access.open = [connect = TRY(open_access(at, options)).connect](const std::string&) {
     return connect();
   };
   return access;

@@ -29,10 +29,10 @@ Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptio
                                      quote_url(url))};
   }
   auto store = TRY(open_store(url, options));
-  Doors doors = TRY(open_doors(url, options));
+  StoreAccess access = TRY(open_access(url, options));
   const bool by_file = options.token.empty() && !options.token_file.empty();
   const std::string token = by_file ? TRY(read_token(options.token_file)) : options.token;
-  return std::make_shared<Link>(Private(), std::move(store), std::move(doors.desk),
+  return std::make_shared<Link>(Private(), std::move(store), std::move(access.desk),
                                 owner_in_token(token));
 }
 

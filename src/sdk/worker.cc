@@ -58,14 +58,14 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
   impl.agent.slots.rules.foreign = true;
   impl.id = options.id;
   impl.agent.worker = std::move(options);
-  Doors doors = TRY(open_doors(url, {.token = connection.token,
-                                     .token_file = connection.token_file,
-                                     .tls_ca = connection.tls_ca,
-                                     .make = false}));
-  impl.agent.connect = std::move(doors.connect);
-  impl.agent.worker.commit_rows = doors.commit_rows;
-  impl.agent.worker.pace = doors.pace;
-  impl.desk = std::move(doors.desk);
+  StoreAccess access = TRY(open_access(url, {.token = connection.token,
+                                             .token_file = connection.token_file,
+                                             .tls_ca = connection.tls_ca,
+                                             .make = false}));
+  impl.agent.connect = std::move(access.connect);
+  impl.agent.worker.commit_rows = access.commit_rows;
+  impl.agent.worker.pace = access.pace;
+  impl.desk = std::move(access.desk);
   return {};
 }
 
