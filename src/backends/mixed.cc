@@ -248,7 +248,7 @@ Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& opti
   if (!queue.ok() && queue.error().code != Code::unavailable) return queue.error();
   if (!queue.ok()) log::warning("work is found more slowly: {}", queue.error().what);
   StoreAccess access;
-  access.desk = lane_desk(engines.connect);
+  access.async_store = async_lane_store(engines.connect);
   access.connect = engines.connect;
   access.commit_rows = engines.commit_rows;
   access.pace = engines.pace;

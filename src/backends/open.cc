@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/mixed.h"
-#include "backends/pg_desk.h"
+#include "backends/pg_async_store.h"
 #include "base/env_posix.h"
 #include "base/names.h"
 #include "base/printable.h"
@@ -102,14 +102,14 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
 Result<StoreAccess> open_access(const std::string& url, const OpenOptions& options) {
   if (url.starts_with(kPlain) || url.starts_with(kTls)) {
     StoreAccess access;
-    access.desk = hub_desk(TRY(open_hub_url(url, options)));
+    access.async_store = async_hub_store(TRY(open_hub_url(url, options)));
     access.connect = [url, options] { return open_store(url, options); };
     return access;
   }
   if (is_postgres(url)) {
     TRY(open_store(url, options));  // It is there, and has a schema.
     StoreAccess access;
-    access.desk = pg_desk(TRY(parse_postgres_url(url)), posix_clock());
+    access.async_store = async_pg_store(TRY(parse_postgres_url(url)), posix_clock());
     access.connect = [url, options] { return open_store(url, options); };
     return access;
   }
@@ -127,7 +127,7 @@ Result<StoreAccess> open_access(const std::string& url, const OpenOptions& optio
     return Result<std::unique_ptr<CallStore>>(std::move(next));
   };
   StoreAccess access;
-  access.desk = lane_desk(connect);
+  access.async_store = async_lane_store(connect);
   access.connect = std::move(connect);
   return access;
 }

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
@@ -35,9 +35,10 @@ struct OpenOptions {
 // `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
 Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
 
-// The same for an agent: a desk, and what makes further stores on the same engine for its lanes.
+// The same for an agent: an AsyncStore, and what makes further stores on the same engine for its
+// lanes.
 struct StoreAccess {
-  std::unique_ptr<Desk> desk;
+  std::unique_ptr<AsyncStore> async_store;
   Connect connect;
   size_t commit_rows = kBatchMax;  // In one commit, at most.
   // How long outcomes are gathered while more are on their way, and work is taken ahead in

@@ -135,7 +135,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.connect = access.connect;
   agent.worker.commit_rows = access.commit_rows;
   agent.worker.pace = access.pace;
-  return Agent::start(std::move(agent), std::move(access.desk));
+  return Agent::start(std::move(agent), std::move(access.async_store));
 }
 
 }  // namespace

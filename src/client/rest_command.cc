@@ -56,7 +56,7 @@ Result<Access> access_to(const RestVerb& verb, const std::string& at) {
   OpenOptions options = open_options(verb.target);
   options.token_file.clear();
   options.deadline = kAnswerMax;
-  // The desk is for agents with a loop of their own.
+  // The AsyncStore is for agents with a loop of their own.
   access.open = [connect = TRY(open_access(at, options)).connect](const std::string&) {
     return connect();
   };

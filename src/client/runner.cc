@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env_posix.h"
 #include "model/progress.h"
 #include "model/rows.h"
@@ -45,8 +45,8 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
     std::unique_ptr<CallStore> another = store.connect();
     return another;
   };
-  std::unique_ptr<Desk> desk = lane_desk(agent.connect);
-  runner->agent_ = TRY(Agent::start(std::move(agent), std::move(desk)));
+  std::unique_ptr<AsyncStore> async_store = async_lane_store(agent.connect);
+  runner->agent_ = TRY(Agent::start(std::move(agent), std::move(async_store)));
   return runner;
 }
 

@@ -222,7 +222,8 @@ Result<int> run(const WorkerVerb& verb) {
       options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
   if (own_folder) remove_left_workers(folder, options.worker.host);
-  std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(access.desk)));
+  std::unique_ptr<Agent> agent =
+      TRY(Agent::start(std::move(options), std::move(access.async_store)));
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
                         printable_url(at))));
   const bool left = serve(*agent, signals, hold);

@@ -1,6 +1,7 @@
 // The connection of a client, shared by its jobs: a store for calls, one at a time from any thread,
-// and a thread that receives replies over a desk of its own and hands them to the jobs that they
-// belong to. Once in a second it looks at jobs that have been quiet, in case a reply was missed.
+// and a thread that receives replies over an AsyncStore of its own and hands them to the jobs that
+// they belong to. Once in a second it looks at jobs that have been quiet, in case a reply was
+// missed.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "backends/open.h"
 #include "base/env.h"
 #include "base/result.h"
@@ -57,7 +58,8 @@ class Link {
   struct Private {};
 
  public:
-  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk, std::string owner);
+  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<AsyncStore> async_store,
+       std::string owner);
   static Result<std::shared_ptr<Link>> open(const std::string& url, const OpenOptions& options);
   ~Link();
   Link(const Link&) = delete;
@@ -116,7 +118,7 @@ class Link {
   std::mutex store_mutex_;
   std::unique_ptr<CallStore> store_;
 
-  std::unique_ptr<Desk> desk_;  // Of the receiver, and these:
+  std::unique_ptr<AsyncStore> async_store_;  // Of the receiver, and these:
   Random nonces_;
   uint64_t posted_ = 0;
   uint64_t pull_ = 0;            // The pull that is under way; 0: none.

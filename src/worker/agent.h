@@ -1,6 +1,6 @@
-// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the desk over which
-// it speaks to the store, and a lane for large outputs. The owner calls turn() until it has had
-// enough.
+// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the AsyncStore over
+// which it speaks to the store, and a lane for large outputs. The owner calls turn() until it has
+// had enough.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
 #include "worker/slot_advisor.h"
@@ -33,8 +33,9 @@ class Agent {
   struct Private {};
 
  public:
-  Agent(Private, AgentOptions options, std::unique_ptr<Desk> desk);
-  static Result<std::unique_ptr<Agent>> start(AgentOptions options, std::unique_ptr<Desk> desk);
+  Agent(Private, AgentOptions options, std::unique_ptr<AsyncStore> async_store);
+  static Result<std::unique_ptr<Agent>> start(AgentOptions options,
+                                              std::unique_ptr<AsyncStore> async_store);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -75,7 +76,7 @@ class Agent {
   std::optional<Error> failure_;
   Connect connect_;
   WorkerMind mind_;
-  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<AsyncStore> async_store_;
   Turns turns_;  // Before the slots, which use it.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
 #include "tascaas/followers.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "model/ledgers.h"
 
 namespace dunlin {
