@@ -74,7 +74,7 @@ class StoreLane {
   const Connect& connect_;
   std::mutex mutex_;
   bool ending_ = false;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   Lane lane_;  // Last: it uses the others.
 };
 

@@ -10,7 +10,7 @@
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 #include "wire/codec.h"
 
 namespace dunlin {
@@ -32,7 +32,7 @@ std::unique_ptr<AsyncStore> async_hub_store(std::unique_ptr<HubStore> store);
 
 // Over stores that block, each in a thread of its own: every pull that waits in one, the rest in
 // another, in their order.
-using Connect = std::function<Result<std::unique_ptr<CallStore>>()>;
+using Connect = std::function<Result<std::unique_ptr<RequestStore>>()>;
 std::unique_ptr<AsyncStore> async_lane_store(Connect connect);
 
 }  // namespace dunlin

@@ -16,7 +16,7 @@ constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
 
 HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options,
                    const Clock& clock, std::optional<TlsContext> tls)
-    : CallStore(random_seed()),
+    : RequestStore(random_seed()),
       address_(address),
       deadline_(options.deadline),
       clock_(clock),

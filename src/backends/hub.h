@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "net/stream.h"
 #include "net/tls.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 #include "wire/caller.h"
 
 namespace dunlin {
@@ -32,7 +32,7 @@ struct HubOptions {
   Millis connect_wait = std::chrono::seconds(3);  // For the first connection.
 };
 
-class HubStore final : public CallStore {
+class HubStore final : public RequestStore {
   struct Private {};
 
  public:

@@ -18,7 +18,7 @@
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -33,7 +33,8 @@ struct OpenOptions {
 };
 
 // `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
-Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
+Result<std::unique_ptr<RequestStore>> open_store(const std::string& url,
+                                                 const OpenOptions& options);
 
 // The same for an agent: an AsyncStore, and what makes further stores on the same engine for its
 // lanes.

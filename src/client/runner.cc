@@ -41,8 +41,8 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   agent.slots.folder = slots_folder(options.folder);
   agent.slots.worker_id = "run";
   agent.slots.alone = true;
-  agent.connect = [&store]() -> Result<std::unique_ptr<CallStore>> {
-    std::unique_ptr<CallStore> another = store.connect();
+  agent.connect = [&store]() -> Result<std::unique_ptr<RequestStore>> {
+    std::unique_ptr<RequestStore> another = store.connect();
     return another;
   };
   std::unique_ptr<AsyncStore> async_store = async_lane_store(agent.connect);

@@ -36,7 +36,7 @@ Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptio
                                 owner_in_token(token));
 }
 
-Link::Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<AsyncStore> async_store,
+Link::Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
            std::string owner)
     : owner_(std::move(owner)),
       reply_queue_(dunlin::reply_queue(fmt::format("{:016x}", random_seed()), owner_)),

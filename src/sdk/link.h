@@ -25,7 +25,7 @@
 #include "base/waker.h"
 #include "model/progress.h"
 #include "model/results.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin::sdk {
 
@@ -58,7 +58,7 @@ class Link {
   struct Private {};
 
  public:
-  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<AsyncStore> async_store,
+  Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
        std::string owner);
   static Result<std::shared_ptr<Link>> open(const std::string& url, const OpenOptions& options);
   ~Link();
@@ -116,7 +116,7 @@ class Link {
   const std::string reply_queue_;
 
   std::mutex store_mutex_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
 
   std::unique_ptr<AsyncStore> async_store_;  // Of the receiver, and these:
   Random nonces_;

@@ -84,9 +84,9 @@ class Agent {
   std::vector<Ending> idle_;  // Of tasks that did nothing; for the next turn.
   std::vector<WorkerMind::Published> published_;
   Box<Sent> sent_;
-  Instant quiet_until_ = {};               // About the store's trouble.
-  Waker leaving_;                          // The lane waits no longer.
-  std::unique_ptr<CallStore> blob_store_;  // Of the lane.
+  Instant quiet_until_ = {};                  // About the store's trouble.
+  Waker leaving_;                             // The lane waits no longer.
+  std::unique_ptr<RequestStore> blob_store_;  // Of the lane.
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<SlotAdvisor> advisor_;
   int also_ = -1;  // In others_ now.

@@ -35,7 +35,7 @@ class Turns {
   const Connect connect_;
   std::atomic<bool> leaving_ = false;
   std::mutex mutex_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   LedgerClock seen_;
 };
 
