@@ -15,7 +15,7 @@
 #include "net/stream.h"
 #include "net/tls.h"
 #include "store/request_store.h"
-#include "wire/caller.h"
+#include "wire/hub_client_mind.h"
 
 namespace dunlin {
 
@@ -67,7 +67,7 @@ class HubStore final : public RequestStore {
   Millis deadline_;
   const Clock& clock_;
   std::optional<TlsContext> tls_;
-  Caller caller_;
+  HubClientMind mind_;
   std::optional<Stream> stream_;
   std::map<uint64_t, Answer> answered_;  // And not yet awaited.
 };
