@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "engine/index.h"
 #include "store/request.h"
+#include "stores/engine/index.h"
 
 namespace dunlin {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/env.h"
-#include "engine/engine.h"
 #include "hub/sessions.h"
 #include "sim/disk.h"
 #include "sim/events.h"
 #include "sim/failing_core.h"
 #include "sim/network.h"
 #include "sim/witness.h"
+#include "stores/engine/engine.h"
 
 namespace dunlin {
 

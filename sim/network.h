@@ -41,7 +41,8 @@ class Network {
  public:
   enum class Side { client, hub };
   static constexpr Millis kLateMax = Millis(6'000);  // What a broken link still brings.
-  static constexpr Millis kConnectMax = std::chrono::seconds(10);  // As backends/hub.cc has it.
+  static constexpr Millis kConnectMax =
+      std::chrono::seconds(10);  // As stores/hub/hub_store.cc has it.
   // A side that is not told that its link broke learns it by then. As the sockets are set: half a
   // minute for bytes that nobody acknowledges, a minute of silence otherwise.
   static constexpr Millis kUnnoticedMax = std::chrono::seconds(60);

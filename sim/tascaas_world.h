@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "rest/memory.h"
+#include "doors/rest/memory.h"
 #include "sim/clock.h"
 #include "sim/events.h"
 #include "sim/faulty_link.h"

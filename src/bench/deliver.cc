@@ -4,7 +4,7 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "bench/verbs.h"
-#include "client/output.h"
+#include "cli/output.h"
 
 namespace dunlin::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/text.h"
+#include "stores/open.h"
 
 namespace dunlin::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include "bench/hub_process.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "client/runner.h"
 #include "model/keys.h"
+#include "run/runner.h"
 
 namespace dunlin::bench {
 namespace {

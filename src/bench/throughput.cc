@@ -6,7 +6,7 @@
 #include "bench/fleet.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "client/runner.h"
+#include "run/runner.h"
 
 namespace dunlin::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/target_options.h"
 #include "client/job_verbs.h"
 #include "client/submit_verb.h"
-#include "client/target_options.h"
 
 namespace dunlin {
 

@@ -11,7 +11,7 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "client/output.h"
+#include "cli/output.h"
 #include "store/request_store.h"
 
 namespace dunlin {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "client/output.h"
+#include "cli/output.h"
 #include "model/records.pb.h"
 #include "model/results.h"
 #include "store/store.h"

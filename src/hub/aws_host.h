@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aws/door.h"
+#include "doors/aws/door.h"
 #include "hub/sessions.h"
 
 namespace dunlin {

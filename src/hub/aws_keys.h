@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "aws/sigv4.h"
 #include "base/env.h"
+#include "doors/aws/sigv4.h"
 #include "hub/rights.h"
 
 namespace dunlin {

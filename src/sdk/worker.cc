@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/folders.h"
 #include "base/names.h"
@@ -13,6 +12,7 @@
 #include "model/keys.h"
 #include "sdk/convert.h"
 #include "sdk/job_spec.h"
+#include "stores/open.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
+#include "stores/async_store.h"
 #include "worker/slot_advisor.h"
 #include "worker/slots.h"
 #include "worker/turns.h"

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {
