@@ -1,11 +1,14 @@
 #include "run/joblog.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <numeric>
+#include <optional>
 
 #include "base/crc32c.h"
+#include "base/enum_table.h"
 
 namespace dunlin {
 namespace {
@@ -19,17 +22,20 @@ struct Status {
   uint32_t signal = 0;
 };
 
+// What the log says of a task in each state; nothing where the outcome itself has the numbers.
+constexpr std::array<std::optional<Status>, 7> kStatuses = {
+    std::nullopt,                      // STATE_NONE
+    std::nullopt,                      // STATE_OK
+    std::nullopt,                      // STATE_FAILED
+    std::nullopt,                      // STATE_CRASHED
+    Status{.exit = -1, .signal = 15},  // STATE_TIMEOUT
+    Status{.exit = -1, .signal = 9},   // STATE_LOST
+    Status{.exit = 127, .signal = 0},  // STATE_REFUSED
+};
+static_assert(kStatuses.size() == model::State_ARRAYSIZE);
+
 Status status_of(const model::Outcome& outcome) {
-  switch (outcome.state()) {
-    case model::STATE_TIMEOUT:
-      return {-1, 15};
-    case model::STATE_LOST:
-      return {-1, 9};
-    case model::STATE_REFUSED:
-      return {127, 0};
-    default:
-      return {outcome.exit(), outcome.signal()};
-  }
+  return entry_of(kStatuses, outcome.state()).value_or(Status{outcome.exit(), outcome.signal()});
 }
 
 }  // namespace

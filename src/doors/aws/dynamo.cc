@@ -93,7 +93,9 @@ void dynamo_fail(Call& call, const Error& error) {
     case Code::full:
     case Code::conflict:
       return dynamo_fail(call, "ProvisionedThroughputExceededException", error.what);
-    default:
+    case Code::unavailable:
+    case Code::corrupt:
+    case Code::unsupported:
       return call.reply(
           json_error(500, "com.amazonaws.dynamodb.v20120810#InternalServerError", error.what));
   }

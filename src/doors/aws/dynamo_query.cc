@@ -95,7 +95,7 @@ Result<void> bound_range(Walk& walk, const Condition& condition) {
       case Comparison::greater_equal:
         from(first);  // All that is greater than this begins with the end of the part or later.
         break;
-      default:
+      case Comparison::not_equal:
         return wrong("a sort key cannot be compared with <>");
     }
   }

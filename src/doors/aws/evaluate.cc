@@ -14,20 +14,23 @@ namespace {
 json number_value(uint64_t number) { return {{"N", std::to_string(number)}}; }
 
 bool compares(Comparison comparison, const json& a, const json& b) {
-  if (comparison == Comparison::equal) return a == b;
-  if (comparison == Comparison::not_equal) return a != b;
-  const auto ordered = order(a, b);
-  if (!ordered) return false;
+  const auto ordered = [&] { return order(a, b).value_or(std::partial_ordering::unordered); };
   switch (comparison) {
+    case Comparison::equal:
+      return a == b;
+    case Comparison::not_equal:
+      return a != b;
     case Comparison::less:
-      return std::is_lt(*ordered);
+      return std::is_lt(ordered());
     case Comparison::less_equal:
-      return std::is_lteq(*ordered);
+      return std::is_lteq(ordered());
     case Comparison::greater:
-      return std::is_gt(*ordered);
-    default:
-      return std::is_gteq(*ordered);
+      return std::is_gt(ordered());
+    case Comparison::greater_equal:
+      return std::is_gteq(ordered());
   }
+  CHECK(false);
+  return false;
 }
 
 bool begins_with(const json& value, const json& prefix) {
@@ -69,9 +72,17 @@ bool holds_for(const Condition& condition, const std::vector<const json*>& value
       return *values[1] == json{{"S", typed(first).type}};
     case Condition::Kind::begins_with:
       return begins_with(first, *values[1]);
-    default:
+    case Condition::Kind::contains:
       return contains(first, *values[1]);
+    case Condition::Kind::all:
+    case Condition::Kind::any:
+    case Condition::Kind::negation:
+    case Condition::Kind::exists:
+    case Condition::Kind::not_exists:
+      break;  // holds() has answered these.
   }
+  CHECK(false);
+  return false;
 }
 
 // What paths keep of a value: all of it, or what is kept of things in it. Steps sort as they stand
@@ -140,7 +151,12 @@ bool holds(const Condition& condition, const json& item) {
       return look_up(item, condition.operands[0].path) != nullptr;
     case Condition::Kind::not_exists:
       return look_up(item, condition.operands[0].path) == nullptr;
-    default:
+    case Condition::Kind::comparison:
+    case Condition::Kind::between:
+    case Condition::Kind::in:
+    case Condition::Kind::of_type:
+    case Condition::Kind::begins_with:
+    case Condition::Kind::contains:
       break;
   }
   // Pointers: a filter looks at every item with what may be a large value.

@@ -116,7 +116,9 @@ void s3_fail(Call& call, const Error& error) {
     case Code::full:
     case Code::not_found:  // An upload that was forgotten: the hub was started anew.
       return s3_fail(call, 503, "SlowDown", error.what);
-    default:
+    case Code::unavailable:
+    case Code::corrupt:
+    case Code::unsupported:
       return s3_fail(call, 500, "InternalError", error.what);
   }
 }

@@ -129,9 +129,13 @@ SqsError sqs_error(const Error& error) {
     case Code::full:
     case Code::conflict:
       return {"ThrottlingException", error.what};
-    default:
-      return {"InternalFailure", error.what, 500};
+    case Code::not_found:
+    case Code::unavailable:
+    case Code::corrupt:
+    case Code::unsupported:
+      break;
   }
+  return {"InternalFailure", error.what, 500};
 }
 
 // --- Queues ---

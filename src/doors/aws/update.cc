@@ -134,13 +134,14 @@ Result<json> set_value(const Operand& operand, const json& item) {
       const json b = TRY(set_value(operand.args[1], item));
       return sum(a, b, operand.kind == Operand::Kind::minus);
     }
-    default: {
-      json made;
-      if (const json* value = value_of(operand, item, made)) return *value;
-      return wrong(
-          "the provided expression refers to an attribute that does not exist in the item");
-    }
+    case Operand::Kind::path:
+    case Operand::Kind::value:
+    case Operand::Kind::size:
+      break;
   }
+  json made;
+  if (const json* value = value_of(operand, item, made)) return *value;
+  return wrong("the provided expression refers to an attribute that does not exist in the item");
 }
 
 Result<void> add_to(json& item, const Path& path, const json& value) {

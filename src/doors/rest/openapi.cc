@@ -36,7 +36,7 @@ ordered_json schema_of(const Parameter& parameter) {
     case Type::flag:
       schema = {{"type", "boolean"}};
       break;
-    default:
+    case Type::text:
       schema = {{"type", "string"}};
       if (parameter.least > 0) schema["minLength"] = parameter.least;
       if (parameter.most != INT64_MAX) schema["maxLength"] = parameter.most;

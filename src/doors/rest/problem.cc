@@ -55,9 +55,11 @@ int status_of(Code code) {
       return 503;
     case Code::unsupported:
       return 501;
-    default:
+    case Code::corrupt:
       return 500;
   }
+  CHECK(false);
+  return 500;
 }
 
 std::string_view name_of(Code code) {
@@ -76,9 +78,11 @@ std::string_view name_of(Code code) {
       return "unavailable";
     case Code::corrupt:
       return "corrupt";
-    default:
+    case Code::unsupported:
       return "unsupported";
   }
+  CHECK(false);
+  return "";
 }
 
 HttpReply problem(int status, std::string_view code, std::string_view detail) {

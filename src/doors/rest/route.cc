@@ -132,10 +132,12 @@ Result<void> check(const Parameter& parameter, std::string_view value) {
       }
       return {};
     }
-    default:
+    case Type::flag:
       if (value == "true" || value == "false") return {};
       return wrong(parameter, "must be true or false");
   }
+  CHECK(false);
+  return {};
 }
 
 }  // namespace

@@ -74,9 +74,14 @@ Result<void> take(Call& call, Store& store, Word word) {
       return call.reply(plain_text(400, "Worker out of range"));
     case Code::denied:
       return call.reply(plain_text(400, share.error().what));
-    default:
-      return share.error();
+    case Code::conflict:
+    case Code::full:
+    case Code::unavailable:
+    case Code::corrupt:
+    case Code::unsupported:
+      break;
   }
+  return share.error();
 }
 
 Result<void> do_start(Call& call, Store& store) { return take(call, store, Word::start); }

@@ -135,7 +135,7 @@ std::optional<Record> decode_keep(ByteReader& in) {
 }
 
 std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
-  switch (kind) {
+  switch (static_cast<Kind>(kind)) {
     case kind_batch:
       return decode_batch(in);
     case kind_put:
@@ -189,9 +189,8 @@ std::optional<Record> decode_kind(uint8_t kind, ByteReader& in) {
       record.last = in.sized();
       return record;
     }
-    default:
-      return {};
   }
+  return {};
 }
 
 }  // namespace
