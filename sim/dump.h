@@ -1,5 +1,5 @@
 // What an engine holds and says, as text, so that two engines can be compared. Versions and tokens
-// are left out: engines number in their own ways.
+// are left out: engines number in their own ways. One thread, that of the engine.
 #pragma once
 
 #include <string>

@@ -3,6 +3,8 @@
 // A link is a connection as TCP gives it: bytes arrive in order, whole or not at all, and a side
 // learns of the end late. Links do not wait for each other. What can go wrong is in NetworkFaults;
 // a client can also be cut off for a while, and the hub can go down with all its links.
+//
+// One thread, the world's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a command reads: files, and standard input for the name "-".
+// What a command reads: files, and standard input for the name "-". Calls block until the bytes are
+// there. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
 // What a command prints on standard output: aligned columns for people, the essential value alone
 // when quiet, or one JSON object a line, whose names are stable (docs/CLI.md).
+//
+// Printing blocks while the reader does not read; one thread at a time. The functions that make
+// text are pure.
 #pragma once
 
 #include <cstddef>

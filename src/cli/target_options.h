@@ -1,4 +1,5 @@
-// The options that every command which speaks to a store has: which store, and how to print.
+// Adds the options that every command has which speaks to a store: which store, and how to print.
+// For the main thread, before it parses the command line.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,5 +1,6 @@
 // Adds verbs to the command line, each with the options about the store and the form of the output
-// that all of them have. What it was given must outlive the parsing.
+// that all of them have. The verb that was given runs while the line is parsed: what the adder was
+// given must outlive that. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,4 +1,6 @@
-// The commands about jobs: submit, status, list, results, logs, wait, cancel, retry, explain, pool.
+// Puts the commands about jobs on the command line: submit, status, list, results, logs, wait,
+// cancel, retry, explain, pool, remove, history. The one that was given runs while the line is
+// parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,4 +1,5 @@
-// Outcomes of tasks as people and scripts read them, one at a time.
+// Outcomes of tasks as people and scripts read them, one at a time. Calls block as the store and
+// standard output do; one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// `dunlin hub`: the store, served over the network.
+// `dunlin hub`: the store, served over the network. run_hub() blocks until the hub has stopped.
+// Main thread, before any other begins.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,5 +1,6 @@
-// `dunlin run`: GNU parallel's conventions on an embedded durable store. The same line, started
-// again after it was killed, goes on where it was.
+// `dunlin run`: GNU parallel's conventions on an embedded durable store. If a run is killed, the
+// same line continues it. run() blocks until the run has ended. Main thread, before any other
+// begins.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -35,7 +36,8 @@ struct RunVerb {
   bool quiet = false;
 };
 
-// What a run leaves in order: it goes when nothing is left to do but to exit with the code.
+// Keeps the end of a run on record until the process has nothing left to do but to exit with its
+// code; the destructor forgets it.
 using Leaving = std::unique_ptr<LeavingRun>;
 
 Result<int> run(const RunVerb& verb, Leaving& leaving);

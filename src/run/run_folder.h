@@ -1,6 +1,6 @@
 // The folder in which `dunlin run` keeps a run, from its first start until its exit code was handed
-// over. Killed at any instant in between, the same line finds what is left to do; that may be
-// nothing but the exit code.
+// over. If it is killed at any instant in between, the same line finds what is left to do, even if
+// that is nothing but the exit code. Calls block on the disk. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // Which outputs of a run have been shown, on record: a bit for each task, in rows beside the
 // outcomes (table "shown"). What has an outcome and no bit is shown when the run goes on.
+//
+// Both classes belong to one thread, that of the run.
 #pragma once
 
 #include <cstdint>

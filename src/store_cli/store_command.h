@@ -1,4 +1,5 @@
-// `dunlin store`: look into a store, and change it by hand.
+// Puts `dunlin store` on the command line: verbs that look into a store, and change it by hand. The
+// one that was given runs while the line is parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

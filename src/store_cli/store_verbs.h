@@ -2,6 +2,8 @@
 //
 // run() prints what was found and returns the exit code, or the error that ended it. Nothing is
 // written to a store before all arguments are known to be good.
+//
+// Calls block as the store does. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// `dunlin tenant` and `dunlin infra`: who uses the REST service, and with what machines.
+// Puts `dunlin tenant` and `dunlin infra` on the command line: the tenants of the REST service, and
+// the infrastructures that have registered with it. The verb that was given runs while the line is
+// parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

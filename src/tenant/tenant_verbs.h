@@ -1,5 +1,6 @@
 // The verbs of `dunlin tenant` and `dunlin infra`: each is what the command line said, and run()
-// does it, prints what was found and returns the exit code, or the error that ended it.
+// does it, prints what was found and returns the exit code, or the error that ended it. Calls block
+// as the store does. One thread.
 #pragma once
 
 #include <string>

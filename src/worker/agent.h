@@ -1,6 +1,8 @@
 // A worker at work: the mind (worker/worker.h), the slots that run its tasks, the AsyncStore over
 // which it speaks to the store, and a lane for large outputs. The owner calls turn() until it has
 // had enough.
+//
+// turn() blocks until something happens or its time is over. One thread, the owner's.
 #pragma once
 
 #include <memory>

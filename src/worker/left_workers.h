@@ -1,5 +1,6 @@
-// What workers that were killed have left in the folder where each has its own by default. Nobody
-// else clears it away: the next worker has another name.
+// Clears away what killed workers have left in the folders that each has to itself by default.
+// Nobody else does: the next worker has another name. Blocks, a moment for each of them. From any
+// thread.
 #pragma once
 
 #include <string>

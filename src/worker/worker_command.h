@@ -1,4 +1,5 @@
-// `dunlin worker`: pulls tasks from a store and runs them, until it is told to leave.
+// `dunlin worker`: pulls tasks from a store and runs them. run() returns when a signal, or a long
+// time without work, has made the worker leave. Main thread, before any other begins.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,5 +1,5 @@
-// Who signed a request, for which of the services, and how those who may not are told. The checks
-// themselves are sigv4.h's.
+// Finds out who signed a request and for which of the services, and words the reply if the request
+// is refused. The checks themselves are in sigv4.h. Never blocks. One thread, the door's.
 #pragma once
 
 #include <string>

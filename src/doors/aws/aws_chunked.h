@@ -6,6 +6,8 @@
 // Takes pieces of any size, gives back the bytes inside. Signatures form a chain that begins with
 // that of the request; a wrong one is `denied` at the end of its chunk, so nothing may be made of
 // the bytes before the end was seen.
+//
+// No I/O: pure. A decoder belongs to one thread.
 #pragma once
 
 #include <optional>

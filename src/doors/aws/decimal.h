@@ -1,4 +1,5 @@
-// DynamoDB's numbers: decimal, up to 38 significant digits, exponents from -130 to 126. Exact.
+// DynamoDB's numbers: decimal, up to 38 significant digits, exponents from -130 to 126. Sums and
+// comparisons are exact. Pure.
 #pragma once
 
 #include <compare>
@@ -17,7 +18,7 @@ struct Decimal {
   bool operator==(const Decimal&) const = default;
 };
 
-// Nothing if it is no number, or one that DynamoDB does not take.
+// Nothing if the text is not a number, or is one that DynamoDB does not take.
 std::optional<Decimal> parse_decimal(std::string_view text);
 
 std::string to_text(const Decimal& number);

@@ -1,6 +1,9 @@
 // DynamoDB over our tables: what its operations share. A table of DynamoDB is a row of the table
 // aws.dynamo and a table of the store, in which an item is a row: its key is that of the item in a
 // form that sorts (keys.h), its value the item in JSON.
+//
+// Functions that take a Call run in the door's thread, may go on in a later turn of the loop
+// (call.h), and reply themselves if something is wrong. The others are pure.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // JSON in and out of AWS's protocols, without exceptions: what is missing or of another type reads
-// as its absence.
+// as its absence. Pure.
 #pragma once
 
 #include <cstdint>

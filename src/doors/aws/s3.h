@@ -1,6 +1,9 @@
 // S3 over our tables and blobs: what its operations share. A bucket is a row of the table aws.s3
 // and a table of the store, in which an object is a row; its bytes are in blobs, which are written
 // once. So an object is replaced by writing its row, and the blobs of the old one are erased after.
+//
+// Functions that take a Call run in the door's thread, may go on in a later turn of the loop
+// (call.h), and reply themselves if something is wrong. The others are pure.
 #pragma once
 
 #include <functional>

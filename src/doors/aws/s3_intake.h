@@ -1,5 +1,6 @@
-// Bytes on their way into a blob: hashed, summed, and cut into parts. Where they come from is for
-// who derives from it: the body of a call, or other blobs.
+// Bytes on their way into a blob: hashed, summed and sent on in parts as they come. A derived class
+// says where they come from: the body of a call, or other blobs. Errors are replied to. One thread,
+// the door's.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// The checksums of an upload in parts: which kind it has, whether what a request says about them is
-// so, and what becomes of them in the end.
+// The checksums of an upload in parts: of which kind they are, whether they are what the client
+// says, and how those of the parts become the one of the whole. Functions that take a Call run in
+// the door's thread and reply themselves if something is wrong; the others are pure.
 #pragma once
 
 #include <optional>
@@ -34,13 +35,13 @@ struct StoredPart {
 std::optional<SumForm> read_sum_form(Call& call);
 void add_sum_form(Headers& headers, const SumForm& sum);
 
-// What the request says of a part's checksums, in `said`, is what the part has; replies if not.
+// Whether the part has the checksums that the request says it has, in `said`; replies if not.
 bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, std::string_view said);
 
 // The checksum of the whole from those of its parts, in their order. Nothing if a part has none.
 std::optional<Checksum> sum_of(const SumForm& sum, const std::vector<const StoredPart*>& parts);
 
-// What headers say about the whole object is so; replies if not.
+// Whether what headers say about the whole object is true; replies if not.
 bool is_whole_as_said(Call& call, const SumForm& sum, const S3Object& object);
 
 }  // namespace dunlin::aws

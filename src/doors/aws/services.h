@@ -1,4 +1,5 @@
-// The three services behind the door. Each takes a call that was checked, and replies to it.
+// The three services behind the door. Each takes a call whose signature was checked and replies to
+// it, at once or in a later turn of the loop. One thread, the door's.
 #pragma once
 
 #include <string_view>

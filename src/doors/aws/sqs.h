@@ -3,6 +3,10 @@
 //
 // There is one set of operations, in terms of SQS's JSON protocol. The Query protocol of older
 // clients is translated to it and back (sqs_query.h), by SqsCall and nobody else.
+//
+// Functions that take an SqsCall run in the door's thread, may go on in a later turn of the loop
+// (call.h), and answer themselves if something is wrong. The others are pure; only
+// make_message_id() takes random numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The families of routes that the service has, one file each. Another one is a function here and a
-// line in all_families().
+// line in all_families(). Pure; the handlers run in the threads of their connections.
 #pragma once
 
 #include <vector>

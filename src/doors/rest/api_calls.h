@@ -1,4 +1,5 @@
-// What the handlers of our own API share.
+// What the handlers of our own API share: parameters of several routes, and the question what a
+// token allows, which blocks as the store does. One thread, that of the call.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

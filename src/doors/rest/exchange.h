@@ -1,4 +1,5 @@
 // The requests of one connection, one after the other, each answered by the handler of its route.
+// Blocks until the connection has ended. One thread for each connection.
 #pragma once
 
 #include <functional>

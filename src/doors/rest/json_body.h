@@ -1,4 +1,5 @@
-// JSON in and out of the handlers of our own API.
+// JSON in and out of the handlers of our own API. Reading a body blocks while its client sends,
+// replying while it does not read. One thread, that of the call. parse_object() is pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

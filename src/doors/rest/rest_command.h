@@ -1,4 +1,5 @@
-// `dunlin rest`: the REST service beside any store, until it is told to stop.
+// `dunlin rest`: the REST service beside any store. run() returns when a signal has stopped the
+// service. Main thread, before any other begins.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,6 +1,7 @@
 // The table of what the service answers. A route says everything about itself: what a client may
 // send, what it needs, what it is for; so requests are checked and documents are written from the
-// same lines. Routes stand in families, each with a way to say what went wrong.
+// same lines. Routes stand in families, each with a way to say what went wrong. Pure; from any
+// thread.
 #pragma once
 
 #include <cstdint>

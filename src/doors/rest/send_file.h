@@ -1,5 +1,6 @@
 // A file of a tenant as a reply: all of it, or the part that the client asks for, as those do that
-// go on with a download that was cut off (`curl -C -`, `wget -c`).
+// go on with a download that was cut off (`curl -C -`, `wget -c`). Blocks as the store and the
+// client do. One thread, that of the call. read_range() is pure.
 #pragma once
 
 #include <cstdint>

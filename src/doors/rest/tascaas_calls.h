@@ -1,4 +1,5 @@
 // What the routes of TaScaaS have in common: numbers in queries, and words that its clients know.
+// Nothing blocks. One thread, that of the call.
 #pragma once
 
 #include <cstdint>

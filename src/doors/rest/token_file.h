@@ -1,4 +1,5 @@
-// The token of a service on a store that knows none: a file that only its user can read.
+// The token of a service on a store that knows none: a file that only its user can read. Blocks on
+// the disk. From any thread.
 #pragma once
 
 #include <string>

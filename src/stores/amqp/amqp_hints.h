@@ -1,6 +1,6 @@
 // Hints over RabbitMQ: a durable quorum queue for each queue, named PREFIX.QUEUE. One connection,
 // made when it is first needed and again when it broke; calls take a few seconds at most, but for
-// the wait of receive().
+// the wait of receive(). One thread at a time, but for stop().
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class AmqpHints final : public Hints {
   Result<void> send_once(const std::string& queue, std::span<const std::string> hints);
   Result<std::vector<AmqpDelivery>> receive_once(const std::string& queue, size_t max,
                                                  Instant until);
-  // Connects, and repeats what got lost, for a few seconds or until stop(); who may not be
+  // Connects, and repeats what got lost, for a few seconds or until stop(). A caller that is not
   // `patient` repeats it once, because a connection that was idle for long may be gone.
   Result<void> insist(const std::function<Result<void>()>& attempt, bool patient);
 

@@ -1,5 +1,7 @@
 // The keys that sign requests, found where AWS's own tools look: the environment, the shared files,
-// the container's endpoint, the instance's metadata. In that order; the first that has some wins.
+// the container's endpoint, the instance's metadata. In that order; the first that has some wins. A
+// KeyChain blocks when it reads files or asks an endpoint; one thread, as its HttpClient. The
+// functions that read text are pure.
 #pragma once
 
 #include <functional>

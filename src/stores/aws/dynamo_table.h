@@ -8,6 +8,8 @@
 // A commit is one conditional transaction. Its nonce stays on the rows that it put, so a repeat
 // finds that it was applied. Versions are times with random bits behind them: no counter is shared,
 // so they grow as long as the row stands, and after that as well as the clocks agree.
+//
+// Blocks; one thread at a time, but for stop().
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// What a store has in AWS, listed and removed: for `dunlin store info` and `store destroy`.
+// What a store has in AWS, listed and removed: for `dunlin store info` and `store destroy`. Blocks
+// until the services have answered, which takes a while when there is much. From any thread.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 // is told from other bytes without reading them.
 //
 // Large blobs are sent in parts; nothing is visible before the last one. No more than one part is
-// ever in memory.
+// ever in memory. Blocks; one thread at a time, but for stop().
 #pragma once
 
 #include <string>

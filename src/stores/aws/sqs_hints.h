@@ -1,4 +1,5 @@
-// Hints by SQS: one queue of theirs for each of ours, made when it is first sent to.
+// Hints by SQS: one queue of theirs for each of ours, made when it is first sent to. Blocks; one
+// thread at a time, but for stop(). QueueUrls serves any thread.
 #pragma once
 
 #include <atomic>

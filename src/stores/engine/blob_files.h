@@ -1,5 +1,6 @@
 // Blobs on disk: a file each, DIR/blobs/NUMBER, in blocks of 64 KiB with a checksum behind each.
-// The log says which files are blobs and under which names; any other file here is garbage.
+// The log says which files are blobs and under which names; any other file here is garbage. Calls
+// block on the disk; one thread at a time, as the engine.
 #pragma once
 
 #include <functional>

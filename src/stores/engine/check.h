@@ -1,4 +1,5 @@
-// `dunlin store check`: reads everything in a store, changes nothing, says what it found.
+// What `dunlin store check` does: reads everything in a store, changes nothing, and says what it
+// found. Blocks until it has read all of it. From any thread.
 #pragma once
 
 #include <string>

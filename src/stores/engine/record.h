@@ -2,6 +2,8 @@
 //
 // A record stands in the log as a checksum, a size and a payload; the payload's first byte is its
 // kind, with kGroupEnd added on the last record of a group. Groups are applied whole or not at all.
+//
+// Pure; from any thread.
 #pragma once
 
 #include <cstdint>

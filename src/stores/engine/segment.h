@@ -3,6 +3,9 @@
 //
 //   DIR/log/00000007.seg   a header, then records in groups, groups in batches
 //   DIR/mark               how far the log is known to be durable
+//
+// Functions that take a File block on the disk; one thread at a time for each file. The others are
+// pure.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // A message of a mixed store as it stands in the Table: one row with who holds it and for how long,
-// and, if its body is large, a second row with that.
+// and, if its body is large, a second row with that. Pure.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,9 @@
 //
 // No two clocks are compared: a lease has ended for a process that has seen the row unchanged for
 // as long as the row is held, by its own steady clock (stores/mixed/lease_watch.h).
+//
+// A store blocks, and belongs to one thread at a time, but for stop(). MixedShared serves any
+// thread.
 #pragma once
 
 #include <atomic>

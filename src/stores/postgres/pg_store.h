@@ -1,5 +1,6 @@
 // A store in a PostgreSQL database: all three primitives in one schema, a commit in one
-// transaction, one trip each. A waiting pull listens for the queue's bell.
+// transaction, one trip each. A waiting pull listens for the queue's bell. Blocks; one thread at a
+// time.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// The tables and functions that a store needs in a PostgreSQL database, all in one schema.
+// The tables and functions that a store needs in a PostgreSQL database, all in one schema. Calls
+// block until their deadline at most; one thread, as the link.
 #pragma once
 
 #include "base/env.h"

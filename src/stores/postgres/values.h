@@ -1,4 +1,5 @@
 // What goes to a PostgreSQL server with a statement and what comes back, both in its binary format.
+// No I/O: pure.
 #pragma once
 
 #include <cstdint>
