@@ -1,3 +1,4 @@
+// How every experiment ends: its report printed, its CSV and its plots written to files.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,3 +1,5 @@
+// How fast processes are started: by a bare loop, by `dunlin run`, and by other programs that start
+// one for each line.
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>

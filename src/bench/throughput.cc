@@ -1,3 +1,4 @@
+// How many no-op tasks go through a hub, by number of instances, or through `dunlin run` alone.
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>

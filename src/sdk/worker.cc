@@ -1,3 +1,4 @@
+// dunlin::Worker: a worker inside the program of a user, whose tasks are functions.
 #include <atomic>
 #include <dunlin/worker.h>
 #include <fmt/format.h>

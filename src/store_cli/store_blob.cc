@@ -1,3 +1,4 @@
+// The verbs of `dunlin store blob`: put, get, erase, list.
 #include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// The verbs of `dunlin store` about queues: push, pull, finish, renew, depth.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// The verbs of `dunlin store` about tables: get, put, erase, scan.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// /api/v1/blobs: bytes that jobs read, sent, listed and erased.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,3 +1,4 @@
+// /api/v1/version, and /api/v1/openapi.json: the document about this API.
 #include <nlohmann/json.hpp>
 
 #include "doors/rest/api.h"

@@ -1,3 +1,4 @@
+// /api/v1/health: whether the service and its store answer.
 #include <nlohmann/json.hpp>
 
 #include "doors/rest/api.h"

@@ -1,3 +1,4 @@
+// /api/v1/jobs: submitting, listing, explaining, cancelling and retrying jobs.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

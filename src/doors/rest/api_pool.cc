@@ -1,3 +1,4 @@
+// /api/v1/workers, queues and infrastructures: what there is to run jobs.
 #include <nlohmann/json.hpp>
 
 #include "doors/rest/api.h"

@@ -1,3 +1,4 @@
+// /api/v1/jobs/{id}/results and /tasks: how tasks have ended, and what they have written.
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
