@@ -20,7 +20,7 @@ class SimClock final : public Clock {
   Instant now_ = Instant(Millis(1));
 };
 
-// As it is now.
+// Stands still.
 class StoppedClock final : public Clock {
  public:
   explicit StoppedClock(Instant now) : now_(now) {}
@@ -31,7 +31,7 @@ class StoppedClock final : public Clock {
   const Instant now_;
 };
 
-// Of one machine: time passes as everywhere, but its wall clock is off, and may jump.
+// Time passes as in `clock`, but the wall clock is off, and may jump.
 class SkewedClock final : public Clock {
  public:
   SkewedClock(const Clock& clock, Millis off) : clock_(clock), off_(off) {}

@@ -34,7 +34,7 @@ struct NetworkFaults {
   uint64_t request_breaks = 0;  // Of chunks to the hub: the link breaks there, in its middle too.
   uint64_t answer_breaks = 0;   // Of chunks to a client.
   uint64_t late = 0;            // Of breaks: the client is told, but what it sent comes later.
-  uint64_t half_open = 0;       // Of breaks and crashes: who is left learns it by a timeout.
+  uint64_t half_open = 0;       // Of breaks and crashes: the other side learns it by a timeout.
   uint64_t slow = 0;            // Of chunks: take seconds.
   uint64_t no_link = 0;         // Of tries to connect.
 };

@@ -591,7 +591,7 @@ void TascaasWorld::upload(Run& run, int tries) {
     if (!tenant.ok()) return {tenant.error()};
     const std::string text = std::to_string(call.results);
     const auto put = tascaas::put_text(store, kTenant, key, text, begin(service, call));
-    // What fails of it is done by who looks after the job.
+    // What fails of it is done by the service that looks after the job.
     if (put.ok()) {
       (void)tascaas::results_came(store, kTenant, job, partition, begin(service, call)).ok();
     }

@@ -7,7 +7,7 @@
 
 namespace dunlin {
 
-std::string user_name();  // $USER, or uidNNN if that is no name.
+std::string user_name();  // $USER, or uidNNN if that is not a name.
 std::string host_name();  // Without what is not allowed in names; at most 40 characters.
 
 // What tells this process from every other that has its number, now, before and after a reboot:

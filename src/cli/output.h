@@ -50,7 +50,7 @@ std::string ago(double seconds);  // "just now", "5m10s ago".
 // All of it, at once. A reader that went away ends the process as it does any other (SIGPIPE).
 Result<void> print(std::string_view bytes);
 
-// A line on standard error that is no error: "dunlin: " and the text.
+// A line on standard error that is not an error: "dunlin: " and the text.
 void complain(std::string_view text);
 
 }  // namespace dunlin

@@ -225,7 +225,7 @@ bool has_left(const Ledger& ledger, const Taker& who, uint64_t done) {
          ledger.task.partitions[who.partition].finished;
 }
 
-// Of somebody who has to go: it gets more only if nobody else is there to do it.
+// The turn of a taker that leaves: it is given more only if no other is there to do it.
 Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
   const balance::Task& task = ledger.task;
   size_t others = 0;

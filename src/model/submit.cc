@@ -268,7 +268,7 @@ std::vector<Message> first_messages(const model::Job& job, int64_t sent_us) {
     add(0, spec.tasks());
     return messages;
   }
-  // Partitions are few and long: who has a slot takes one.
+  // Partitions are few and long: a worker with a free slot takes one.
   const uint64_t partitions = spec.iterations().partitions();
   const uint64_t each = (partitions + kPartitionMessages - 1) / kPartitionMessages;
   for (uint64_t first = 0; first < partitions; first += each) {

@@ -125,7 +125,7 @@ Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {
   if (auto listed = list_made(target.at, open_options(target)); listed.ok()) {
     made = std::move(listed).value();
   } else if (listed.error().code ==
-             Code::denied) {  // Who may use a store need not list an account.
+             Code::denied) {  // A user of a store need not be allowed to list an account.
     complain("what was made cannot be listed: " + listed.error().what);
   } else {
     return listed.error();

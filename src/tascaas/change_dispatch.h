@@ -61,7 +61,7 @@ auto change_dispatch(Store& store, const std::string& tenant, Millis scale_time,
     auto changed = change(dispatch);
     const std::string value = record_of(dispatch).SerializeAsString();
     if (row.version != 0 && value == row.record.SerializeAsString()) return changed;
-    // Together, or who dies on the way leaves rows that nobody finds again.
+    // Together: a service that died on the way would leave rows that nobody finds again.
     const std::string table(kTable);
     std::vector<Write> writes;
     if (changed.ok()) writes = first;

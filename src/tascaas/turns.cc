@@ -143,7 +143,7 @@ Result<balance::Share> take_turn(Store& store, const std::string& id, const Said
     }
     const balance::Share share = apply(job, said, now);
     const bool refused = share.code != balance::Code::ok;
-    if (refused && guessed) continue;  // Only who has looked may say no.
+    if (refused && guessed) continue;  // Only a row that was just read may say no.
     if (!refused) {
       const std::optional<uint64_t> version = TRY(write_job(store, id, before, job, now));
       if (!version) continue;

@@ -26,7 +26,7 @@ class SlotAdvisor {
   void ask(uint64_t begun);
   // How many slots it should have from now on, if that has changed.
   std::optional<uint32_t> take(Instant now);
-  // It leaves. Tried once; who does not say so is forgotten in time. REQUIRES: the last call.
+  // The worker leaves. Tried once: if that fails, it is forgotten in time. REQUIRES: the last call.
   void leave();
 
  private:

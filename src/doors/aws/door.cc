@@ -289,7 +289,7 @@ void Door::advance(PeerId peer) {
 // Says whether there may be another step.
 bool Door::step(PeerId peer, Connection& connection) {
   if (!connection.exchange) {
-    // Who does not take its replies gets no more of them.
+    // A client that does not take its replies gets no more of them.
     if (peers_.clogged(peer)) {
       clogged_.insert(peer);
       return false;

@@ -70,7 +70,7 @@ Result<std::string> key_part(const KeyAttribute& attribute, const json& value);
 Result<std::string> row_key(const DynamoTable& table, const json& item, bool exact);
 json key_of(const DynamoTable& table, const json& item);
 
-// What is in a row; `corrupt` if it is no item.
+// What is in a row; `corrupt` if that is not an item.
 Result<json> item_of(const Row& row);
 
 // What ProjectionExpression names, if there is one.

@@ -14,7 +14,7 @@ namespace dunlin::aws {
 
 using nlohmann::json;
 
-// Nothing if it is no object, or nested too deep.
+// Nothing if the text is not an object, or is nested too deep.
 std::optional<json> parse_object(std::string_view text);
 
 // Bytes that are not UTF-8 are replaced.

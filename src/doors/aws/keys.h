@@ -20,7 +20,7 @@ std::string sortable_bytes(std::string_view bytes);
 std::optional<std::string> from_sortable(std::string_view text);
 
 // Decimal digits, sign and exponent, up to 38 significant digits, so that it sorts like the number.
-// Nothing if the text is no such number.
+// Nothing if the text is not such a number.
 std::optional<std::string> sortable_number(std::string_view text);
 
 // `prefix` and a name: "sqs." + "work". A name that is too long for that or has other characters

@@ -78,7 +78,7 @@ Headers reply_headers(const Call& call, const S3Object& object) {
 }
 
 struct GetState final : CallState {
-  // Who has begun to read an object reads it to its end, whatever becomes of it.
+  // A reader that has begun gets the object to its end, whatever becomes of it meanwhile.
   GetState(Call& read_by, std::vector<Piece> read) : call(read_by), pieces(std::move(read)) {
     for (const Piece& each : pieces) call.hold(each.blob);
   }

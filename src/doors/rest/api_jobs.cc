@@ -119,7 +119,7 @@ Parameter filter(std::string_view name, std::string_view summary) {
 }  // namespace
 
 Result<void> need_submit(Store& store) {
-  // Nothing is renewed; but who may not submit may not even ask.
+  // Nothing is changed here; but a token that may not submit may not even ask.
   TRY(store.queue().renew("reply.rest", {}, Millis(0)));
   return {};
 }

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kStdinInlineMax = 2 << 10;
-constexpr std::string_view kOwner = "api";  // Who says nothing else.
+constexpr std::string_view kOwner = "api";  // Unless the job names another.
 
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 

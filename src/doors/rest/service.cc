@@ -210,7 +210,7 @@ class Service::Threads {
     served.waits = what;
   }
 
-  // Without TLS: who is refused need not be met first.
+  // Says why only without TLS: a client that is refused is not worth a handshake.
   void refuse(int socket) const {
     Connection connection(socket, nullptr, clock_);
     if (options_.tls != nullptr) return;

@@ -51,7 +51,7 @@ class Stores {
   };
 
   Result<Lent> own() { return borrow(own_); }
-  // `denied` if it is no token here.
+  // `denied` if the token is not one of this service.
   Result<Lent> with_token(const std::string& token);
 
  private:

@@ -175,7 +175,7 @@ Result<Reply> CloudLink::once(const Try& what, Millis timeout) {
   return reply;
 }
 
-// What is wrong with who asks, whatever was asked.
+// Errors about the caller, whatever it asked for.
 Error CloudLink::refusal(Service service, const Reply& reply) const {
   const std::string where = host_of(address_.endpoint(service));
   const auto apart = skew(reply.http, clock_.wall());
@@ -244,7 +244,7 @@ Result<Reply> CloudLink::insist(const Try& what) {
     } else {
       error = got.error();
       if (error.code != Code::unavailable || (what.request.stoppable && stopped())) return error;
-      // Who was never there is not waited for.
+      // A service that never answered is not waited for.
       if (!met_ && http_.nobody_there()) return error;
     }
     const Millis pause = backoff(tries, random_);

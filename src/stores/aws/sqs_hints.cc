@@ -169,7 +169,7 @@ Result<std::vector<Hint>> SqsHints::receive(std::string_view queue, size_t max, 
   const std::string name = link_.address().queue_name(queue);
   std::vector<Hint> all;
   const Instant until = link_.clock().now() + wait;
-  // Who waits needs a queue to wait at.
+  // A receiver needs a queue to wait at.
   if (TRY(url_of(name, wait > Millis(0))).empty()) return all;
   while (all.size() < max) {
     Millis left = std::max(until - link_.clock().now(), Millis(0));

@@ -28,7 +28,7 @@ Error wrong_version(std::string_view table, std::string_view key, uint64_t expec
                                       key, table, stored, expected)};
 }
 
-// Whatever the disk said: it is no fault of the caller, who may come again.
+// Whatever the disk said: it is not the fault of the caller, who may try again.
 Error cannot_write(const std::string& why) {
   return {Code::full, "the store cannot write now: " + why};
 }

@@ -27,7 +27,7 @@ HintSender::HintSender(ConnectHints connect)
 
 HintSender::~HintSender() {
   posted_.put({});
-  if (hints_ != nullptr) hints_->stop();  // Who is away is not tried again.
+  if (hints_ != nullptr) hints_->stop();  // A service that is away is not tried again.
   thread_.join();
 }
 

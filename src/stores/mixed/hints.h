@@ -1,4 +1,4 @@
-// Hints: a queue service of others that says "there is a message" to who waits for one.
+// Hints: a queue service of others that tells a waiting process "there is a message".
 //
 // Messages and leases live in a Table (stores/mixed/mixed_store.h), so hints may come twice, late,
 // in any order or never: they save looking, nothing depends on them. SQS and RabbitMQ are such

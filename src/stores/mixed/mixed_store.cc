@@ -142,7 +142,7 @@ Answer MixedStore::call(Request&& request) {
 
 // Pulls.
 
-// Who does not want to wait wants all there is now, and no service that may be away.
+// A pull that does not wait wants all there is now, without asking a service that may be away.
 Answer MixedStore::pull_now(const Pull& pull) {
   std::vector<Delivery> found;
   if (!parts_.shared->in_doubt(pull.queue)) found = TRY(take_hinted(pull, Millis(0)));
