@@ -24,7 +24,7 @@ BANNED = [
                              "rest/service", "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/"]),  # SQL.
-    (r"std::shared_ptr", "one owner", ["aws/expression.h", "backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/",
+    (r"std::shared_ptr", "one owner", ["aws/expression.h", "backends/local_engines", "backends/mixed_engine", "mixed/mixed_store", "engine/file_store", "sdk/",
       "worker/slots.h", "worker/plan.h"]),
     (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["rest/call"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/hub_engine.h"
 #include "sim/temp_folder.h"
 #include "store/request.h"
 

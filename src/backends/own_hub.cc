@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/open.h"
+#include "backends/hub_engine.h"
 #include "base/folders.h"
 #include "base/text.h"
 #include "base/who.h"

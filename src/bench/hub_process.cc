@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "backends/hub_engine.h"
 #include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/text.h"

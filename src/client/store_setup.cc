@@ -6,7 +6,7 @@
 #include <optional>
 #include <unistd.h>
 
-#include "backends/open.h"
+#include "backends/engines.h"
 #include "base/exit.h"
 #include "client/output.h"
 #include "client/store_verbs.h"
@@ -18,7 +18,9 @@ namespace {
 
 Result<std::string> url_of(const StoreTarget& target) {
   if (!target.at.empty()) return target.at;
-  return Error{Code::invalid, "--at (DUNLIN_AT) must name the store, as postgres://USER@HOST/DB"};
+  return Error{Code::invalid,
+               fmt::format("--at (DUNLIN_AT) must name the store, as {}",
+                           forms_of([](const Engine& one) { return one.init != nullptr; }))};
 }
 
 // Whether the person at the terminal says so.

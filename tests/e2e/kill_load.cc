@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "backends/hub.h"
+#include "backends/hub_engine.h"
 #include "backends/open.h"
 #include "base/check.h"
 #include "base/env_posix.h"

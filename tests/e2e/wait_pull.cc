@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "backends/hub_engine.h"
 #include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
