@@ -1,23 +1,17 @@
-#include <charconv>
+#include "backends/hub_engine.h"
+
 #include <fmt/format.h>
 #include <utility>
 
 #include "backends/engines.h"
-#include "backends/hub_engine.h"
 #include "base/env_posix.h"
-#include "base/names.h"
-#include "base/printable.h"
+#include "url/url.h"
 
 namespace dunlin {
 namespace {
 
 constexpr std::string_view kPlain = "dunlin://";
 constexpr std::string_view kTls = "dunlin+tls://";
-constexpr size_t kHostMax = 253;
-
-bool is_host(std::string_view host) {
-  return is_visible(host, kHostMax) && host.find_first_of("/@?#[]\\") == std::string_view::npos;
-}
 
 Result<std::string> token_of(const OpenOptions& options) {
   if (!options.token.empty() || options.token_file.empty()) return options.token;
@@ -54,29 +48,19 @@ Result<HubAddress> parse_hub_url(std::string_view url) {
     if (!is_hub_url(url)) return bad_url(url, "is not that of a hub");
     return bad_url(url, "lacks the '//' after its scheme");
   }
-  const std::string_view rest = url.substr(address.tls ? kTls.size() : kPlain.size());
-  const size_t colon = rest.rfind(':');
-  const size_t bracket = rest.rfind(']');
-  if (colon == std::string_view::npos || (bracket != std::string_view::npos && bracket > colon)) {
-    return bad_url(url, "has no port");
-  }
-  std::string_view host = rest.substr(0, colon);
-  const std::string_view port = rest.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string_view::npos) {
-    return bad_url(url, "has more than one ':' in its host (an IPv6 address goes in brackets)");
-  }
-  if (host.empty()) return bad_url(url, "has no host");
-  if (host.find('@') != std::string_view::npos) {
+  const Result<Url> parsed = parse_url(url);
+  if (!parsed.ok()) return bad_url(url, parsed.error().what);
+  const Url& parts = parsed.value();
+  if (parts.user) {
     return bad_url(url, "has an '@' before its host (the token goes into a file, --token-file)");
   }
-  if (!is_host(host)) return bad_url(url, fmt::format("has the bad host {}", quote(host)));
-  address.host = host;
-  const auto parsed = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size() || address.port == 0) {
-    return bad_url(url, fmt::format("has the bad port {} (1 to 65535)", quote(port)));
+  if (parts.hosts.size() != 1) return bad_url(url, "names several hosts");
+  if (!parts.path.empty() || !parts.query.empty() || parts.fragment) {
+    return bad_url(url, "has something after its port");
   }
+  if (!parts.hosts[0].port) return bad_url(url, "has no port");
+  address.host = parts.hosts[0].name;
+  address.port = *parts.hosts[0].port;
   return address;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin {
 

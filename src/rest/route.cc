@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/names.h"
-#include "http/uri.h"
 #include "rest/call.h"
+#include "url/percent.h"
 
 namespace dunlin::rest {
 namespace {

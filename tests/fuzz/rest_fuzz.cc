@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "http/uri.h"
 #include "model/submit.h"
 #include "rest/api.h"
 #include "rest/exchange.h"
@@ -22,6 +21,7 @@
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
 #include "tests/fuzz/target.h"
+#include "url/percent.h"
 
 namespace dunlin {
 namespace {

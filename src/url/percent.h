@@ -1,4 +1,4 @@
-// Percent-encoding and query strings. Pure.
+// Percent-encoding and query strings. Pure; from any thread.
 #pragma once
 
 #include <optional>
