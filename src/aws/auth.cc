@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "aws/door.h"
-#include "aws/json.h"
+#include "aws/replies.h"
 #include "aws/sqs_query.h"
-#include "aws/xml.h"
+#include "aws_protocol/json.h"
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 
 namespace dunlin::aws {

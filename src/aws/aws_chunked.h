@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "base/digest.h"
 #include "base/result.h"
 

@@ -13,7 +13,7 @@
 
 #include "aws/call.h"
 #include "aws/expression.h"
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 

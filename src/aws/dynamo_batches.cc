@@ -5,6 +5,7 @@
 
 #include "aws/capacity.h"
 #include "aws/dynamo.h"
+#include "aws/replies.h"
 
 namespace dunlin::aws {
 namespace {

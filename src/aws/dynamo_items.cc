@@ -6,6 +6,7 @@
 
 #include "aws/capacity.h"
 #include "aws/dynamo.h"
+#include "aws/replies.h"
 
 namespace dunlin::aws {
 namespace {

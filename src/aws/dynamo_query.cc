@@ -7,6 +7,7 @@
 #include "aws/capacity.h"
 #include "aws/dynamo.h"
 #include "aws/keys.h"
+#include "aws/replies.h"
 #include "base/text.h"
 
 namespace dunlin::aws {

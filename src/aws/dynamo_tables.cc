@@ -6,6 +6,7 @@
 #include "aws/capacity.h"
 #include "aws/dynamo.h"
 #include "aws/keys.h"
+#include "aws/replies.h"
 #include "base/digest.h"
 
 namespace dunlin::aws {

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 #include "base/result.h"
 
 namespace dunlin::aws {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "aws/door.h"
-#include "aws/json.h"
 #include "aws/keys.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 namespace {

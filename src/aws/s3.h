@@ -11,8 +11,8 @@
 
 #include "aws/call.h"
 #include "aws/checksum.h"
-#include "aws/json.h"
-#include "aws/xml.h"
+#include "aws_protocol/json.h"
+#include "aws_protocol/xml.h"
 
 namespace dunlin::aws {
 
@@ -129,6 +129,8 @@ void take_body(Call& call, std::vector<ChecksumKind> kinds, std::optional<Checks
 
 // The same check of a body that is here whole; replies if it is not as said.
 bool is_body_as_said(Call& call, std::string_view body);
+// The document that a body is; replies if it is none.
+std::optional<XmlElement> read_document(Call& call, std::string_view body);
 
 // What `x-amz-copy-source` names, and what of it `x-amz-copy-source-range` does, if it has all
 // that the conditions of the request ask for; replies itself if not.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "aws/keys.h"
+#include "aws/replies.h"
 #include "aws/s3.h"
 #include "base/digest.h"
 #include "base/text.h"

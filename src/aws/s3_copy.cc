@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "aws/keys.h"
+#include "aws/replies.h"
 #include "aws/s3_intake.h"
 
 namespace dunlin::aws {

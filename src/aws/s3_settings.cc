@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "aws/replies.h"
 #include "aws/s3.h"
 
 namespace dunlin::aws {

@@ -35,7 +35,7 @@ std::optional<SumForm> read_sum_form(Call& call);
 void add_sum_form(Headers& headers, const SumForm& sum);
 
 // What the request says of a part's checksums, in `said`, is what the part has; replies if not.
-bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, std::string_view said);
+bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, const XmlElement& said);
 
 // The checksum of the whole from those of its parts, in their order. Nothing if a part has none.
 std::optional<Checksum> sum_of(const SumForm& sum, const std::vector<const StoredPart*>& parts);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "aws/keys.h"
+#include "aws/replies.h"
 #include "aws/s3.h"
 
 namespace dunlin::aws {

@@ -5,7 +5,7 @@
 
 #include "aws/auth.h"
 #include "aws/call.h"
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 

@@ -8,6 +8,7 @@
 #include "aws/auth.h"
 #include "aws/keys.h"
 #include "aws/later.h"
+#include "aws/replies.h"
 #include "aws/services.h"
 #include "aws/sqs_query.h"
 #include "base/digest.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "aws/call.h"
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 

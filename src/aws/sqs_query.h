@@ -6,8 +6,8 @@
 #include <string_view>
 #include <variant>
 
-#include "aws/json.h"
 #include "aws/sqs.h"
+#include "aws_protocol/json.h"
 #include "http/http.h"
 
 namespace dunlin::aws {

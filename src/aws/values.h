@@ -7,7 +7,7 @@
 #include <string>
 
 #include "aws/expression.h"
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 

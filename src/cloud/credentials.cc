@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 #include "base/names.h"
 
 namespace dunlin::cloud {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "cloud/http.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "cloud/address.h"

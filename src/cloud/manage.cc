@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "aws/xml.h"
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "cloud/dynamo_table.h"
@@ -91,7 +91,8 @@ Result<void> remove_bucket(CloudLink& link, S3Blobs& blobs) {
                                      .headers = {{"content-md5", to_base64(md5(body))}},
                                      .body = body}));
     if (!reply.ok()) return refused(reply, "the objects of the S3 bucket cannot be removed");
-    if (reply.http.body.find("<Error>") != std::string::npos) {
+    const auto removed = aws::read_xml(reply.http.body);
+    if (!reply.http.body.empty() && (!removed || removed->find("Error") != nullptr)) {
       return Error{Code::denied, "some objects of the S3 bucket cannot be removed"};
     }
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/json.h"
+#include "aws_protocol/json.h"
 #include "base/env.h"
 #include "cloud/address.h"
 #include "cloud/credentials.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "hub/rights.h"
 

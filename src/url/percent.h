@@ -1,4 +1,4 @@
-// Percent-encoding and query strings. Pure; from any thread.
+// Percent-encoding and query strings. Pure.
 #pragma once
 
 #include <optional>
