@@ -60,11 +60,13 @@ def check_header(path, lines):
         report(path, 1, "no #pragma once")
 
 
-def check_line(path, number, line, name, layers):
+def check_line(path, number, line, name, layers, used):
     if len(line) > COLUMNS_MAX:
         report(path, number, f"more than {COLUMNS_MAX} columns")
     folder = name.split("/")[0]
     included = re.match(r'#include "(\w+)/', line)
+    if included:
+        used.add((folder, included[1]))
     if included and included[1] not in layers.get(folder, ()):
         report(path, number, f"{folder}/ may not include {included[1]}/ (tools/layers.txt)")
     for pattern, instead, homes in BANNED:
@@ -83,7 +85,7 @@ def check_public_header(path):
             report(path, number, "a header of the SDK includes only <dunlin/...> and <...> of C++")
 
 
-def check_file(path, name, layers):
+def check_file(path, name, layers, used):
     lines = path.read_text().splitlines()
     if len(lines) > FILE_LINES_MAX:
         report(path, len(lines), f"more than {FILE_LINES_MAX} lines: split it by subject")
@@ -92,16 +94,39 @@ def check_file(path, name, layers):
     if name.endswith("_test.cc") or "/contract" in name or name == "main.cc":
         return
     for number, line in enumerate(lines, 1):
-        check_line(path, number, line, name, layers)
+        check_line(path, number, line, name, layers, used)
+
+
+def check_allowances(path, layers, used):
+    """An allowance that no file needs is a door left open for the next one."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        folder, colon, names = line.split("#")[0].partition(":")
+        for name in names.split() if colon else []:
+            if (folder, name) not in used:
+                report(path, number, f"{folder}/ includes nothing of {name}/: remove it here")
+
+
+def check_map(guide, layers):
+    """The map has the folders in the order of the layers, so a reader meets nothing unexplained."""
+    order = list(layers)
+    last = -1
+    for number, line in enumerate(guide.read_text().splitlines(), 1):
+        row = re.match(r"\| `src/(\w+)/`", line)
+        if not row or row[1] not in order:
+            continue
+        if order.index(row[1]) < last:
+            report(guide, number, f"src/{row[1]}/ stands lower in the map than in tools/layers.txt")
+        last = max(last, order.index(row[1]))
 
 
 def main(root):
     layers = read_layers(root / "tools/layers.txt")
     guide = root / "docs/ARCHITECTURE.md"
     source = root / "src"
+    used = set()  # (folder, folder that it includes)
     for path in sorted(source.rglob("*")):
         if path.suffix in (".h", ".cc"):
-            check_file(path, str(path.relative_to(source)), layers)
+            check_file(path, str(path.relative_to(source)), layers, used)
     for path in sorted((root / "include/dunlin").glob("*")):
         check_public_header(path)
     for folder in sorted(p.name for p in source.iterdir() if p.is_dir()):
@@ -109,6 +134,8 @@ def main(root):
             report(source / folder, 1, "not in tools/layers.txt")
         if f"`src/{folder}/`" not in guide.read_text():
             report(guide, 1, f"the map does not mention src/{folder}/")
+    check_allowances(root / "tools/layers.txt", layers, used)
+    check_map(guide, layers)
     print(f"tidy: {breaches} breaches")
     return breaches > 0
 
