@@ -6,7 +6,7 @@
 
 #include "base/env_posix.h"
 #include "base/lane.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
+#include "base/wait.h"
 #include "net/outages.h"
 
 namespace dunlin {

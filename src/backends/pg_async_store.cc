@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/lane.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "postgres/pg_store.h"
 
 namespace dunlin {

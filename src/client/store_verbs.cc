@@ -9,9 +9,9 @@
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "client/output.h"
 #include "engine/check.h"
-#include "net/socket.h"
 #include "wire/token_text.h"
 
 namespace dunlin {

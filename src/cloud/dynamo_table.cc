@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/env_posix.h"
 #include "base/text.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::cloud {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

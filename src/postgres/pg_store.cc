@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "postgres/schema.h"
 
 namespace dunlin {

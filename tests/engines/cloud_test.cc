@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "base/env_posix.h"
+#include "base/wait.h"
 #include "cloud/dynamo_table.h"
 #include "cloud/manage.h"
 #include "cloud/s3_blobs.h"
 #include "cloud/sqs_hints.h"
-#include "net/socket.h"
 #include "store/contract.h"
 #include "store/memory.h"
 

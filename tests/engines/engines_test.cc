@@ -6,7 +6,7 @@
 
 #include "backends/open.h"
 #include "base/env_posix.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "store/contract.h"
 
 namespace dunlin {
