@@ -18,7 +18,7 @@ std::string document(const std::string& name) {
 }
 
 // What stands between backticks in the text.
-std::vector<std::string> quoted(std::string_view text) {
+std::vector<std::string> in_backticks(std::string_view text) {
   std::vector<std::string> all;
   while (true) {
     const size_t begin = text.find('`');
@@ -45,7 +45,8 @@ TEST(Engines, AUrlBelongsToOneEngine) {
     for (const UrlForm& one : engine.urls) {
       if (one.begin.empty()) continue;
       EXPECT_EQ(engine_of(one.begin), &engine) << one.begin;
-      if (!one.form.empty()) EXPECT_EQ(engine_of(one.form), &engine) << one.form;
+      if (one.form.empty()) continue;
+      EXPECT_EQ(engine_of(one.form), &engine) << one.form;
     }
   }
   for (const char* url : {"", "memory", "nats://host", "File:x", " file:x", "postgres:x"}) {
@@ -114,7 +115,7 @@ TEST(Engines, TheDocumentOfEnginesHasARowForEachForm) {
     if (line.starts_with("| URL |")) table = true;
     if (line.empty() && !forms.empty()) break;
     if (!table || !line.starts_with("| `")) continue;
-    for (std::string& form : quoted(line.substr(0, line.find(" | ", 2)))) {
+    for (std::string& form : in_backticks(line.substr(0, line.find(" | ", 2)))) {
       forms.insert(std::move(form));
     }
   }
@@ -134,7 +135,7 @@ TEST(Engines, TheDocumentOfCommandsNamesWhatOutlivesAProgram) {
     }
   }
   std::multiset<std::string> named;
-  for (const std::string& word : quoted(sentence)) {
+  for (const std::string& word : in_backticks(sentence)) {
     if (word != "--at URL") named.insert(word);
   }
   EXPECT_EQ(named, expected);
