@@ -1,5 +1,6 @@
-// Clocks for tests: one that moves only when told to, the same as a machine sees it that is set
-// wrong, and the real one with a way to skip ahead.
+// Clocks for tests. SimClock moves only when told to, StoppedClock never; SkewedClock shows what a
+// machine sees whose wall clock is wrong; SkipClock is the real clock with a way to skip ahead, for
+// engines with threads of their own, and may be used from any thread. The others belong to one.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Cores for a simulated hub: the reference engine with commits that fail, and a core that notes
-// whether another one is well.
+// whether another one is well. One thread, as any Core.
 #pragma once
 
 #include <memory>

@@ -535,7 +535,8 @@ void TascaasWorld::heard(Run& run, Word word, const Reply* reply) {
       // what the service counts on, whoever had spoken for it.
       if (done_of(run) < run.assigned) return work(run);
       return upload(run, kUploadTries);
-    default:
+    case balance::Code::out_of_range:
+    case balance::Code::task_ended:
       ADD_FAILURE() << "code " << static_cast<int>(reply->share.code);
   }
 }

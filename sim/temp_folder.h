@@ -1,4 +1,5 @@
-// A folder on the real disk that is gone when the test ends.
+// For tests: a folder on the real disk, which is there from the start (a CHECK, if it cannot be
+// made) and is removed with all that is in it at the end. One thread.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Who runs this program, and where: for owners of jobs and names of workers.
+// Who runs this program, and where: for owners of jobs and names of workers. Reads the environment
+// and /proc. From any thread.
 #pragma once
 
 #include <string>

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "bench/hub_process.h"
 #include "model/keys.h"
 #include "model/rows.h"
 #include "model/submit.h"
+#include "stores/open.h"
 #include "worker/stamps.h"
 
 namespace dunlin::bench {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "bench/workload.h"
 #include "model/records.pb.h"
+#include "stores/hub/hub_store.h"
 
 namespace dunlin::bench {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "backends/hub_engine.h"
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/text.h"
+#include "stores/hub_engine.h"
+#include "stores/open.h"
 
 namespace dunlin::bench {
 namespace {

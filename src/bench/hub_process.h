@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "backends/hub.h"
 #include "base/result.h"
 #include "bench/child.h"
+#include "stores/hub/hub_store.h"
 
 namespace dunlin::bench {
 

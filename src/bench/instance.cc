@@ -8,14 +8,14 @@
 #include <thread>
 #include <unistd.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/waker.h"
 #include "bench/bench_client.h"
 #include "bench/samples.h"
-#include "client/output.h"
-#include "cloud/http.h"
+#include "cli/output.h"
+#include "stores/aws/http.h"
+#include "stores/open.h"
 #include "worker/agent.h"
 
 namespace dunlin::bench {

@@ -5,6 +5,9 @@
 //   fleet     go                    to all instances, as nearly at once as can be
 //   instance  {"first":...}         when all its clients have all their results
 //   fleet     end of input          the worker leaves and the process ends
+//
+// run() is all that such a process does; it starts a thread for each client and blocks until the
+// end. Main thread. The other functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +40,7 @@ struct InstanceResult {
   uint64_t requests = 0;  // To services of AWS, or compatible ones.
 };
 
-// Of both: from the first of all to the last of all.
+// Both as one: from the earliest start to the latest end.
 InstanceResult merge(const InstanceResult& one, const InstanceResult& other);
 
 Result<int> run(const InstanceOptions& options);

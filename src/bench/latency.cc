@@ -1,3 +1,5 @@
+// How long one task takes from its submission to its result, stage by stage, beside what the
+// machine itself takes.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Follows a job until it has ended, for `dunlin submit --wait`: results are handed on as they come.
 #include <fmt/format.h>
 
 #include "base/wait.h"

@@ -8,8 +8,8 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
+#include "cli/verb_adder.h"
 #include "client/array.h"
-#include "client/verb_adder.h"
 
 namespace dunlin {
 namespace {

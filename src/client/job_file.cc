@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/names.h"
-#include "client/input.h"
+#include "cli/input.h"
 #include "client/job_keys.h"
 #include "model/expand.h"
 #include "model/iterations.h"

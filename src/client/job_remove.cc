@@ -36,10 +36,12 @@ Error refused(const std::string& job, Verdict verdict) {
     case Verdict::busy:
       return {Code::conflict,
               fmt::format("job {} changed each time that we looked: try again", job)};
-    default:
-      return {Code::not_found,
-              fmt::format("there is no job {}: `dunlin list` shows those there are", job)};
+    case Verdict::removed:  // Then nothing was refused.
+    case Verdict::absent:
+      break;
   }
+  return {Code::not_found,
+          fmt::format("there is no job {}: `dunlin list` shows those there are", job)};
 }
 
 Result<void> say_removed(const std::string& job, const VerbEnv& env, bool dry_run) {

@@ -1,3 +1,4 @@
+// `dunlin results` and `dunlin logs`: what tasks have written and how they ended.
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// `dunlin status` and `dunlin list`: how far one job is, or many.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

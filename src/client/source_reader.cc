@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/names.h"
-#include "client/input.h"
+#include "cli/input.h"
 #include "client/splitters.h"
 #include "model/submit_folder.h"
 #include "model/task_object.h"

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/s3.h"
-#include "aws/sqs.h"
 #include "aws_protocol/xml.h"
+#include "doors/aws/s3.h"
+#include "doors/aws/sqs.h"
 #include "hub/test_door.h"
 
 namespace dunlin {

@@ -5,6 +5,9 @@
 //
 // and the secret is HMAC-SHA256 of it, keyed by the admin token. Whoever changes the id does not
 // know its secret. One key cannot be revoked alone; a new admin token revokes all.
+//
+// From any thread. Pure, except that a fresh key takes random numbers, and that writing a key to a
+// file blocks on the disk.
 #pragma once
 
 #include <string>

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/later.h"
-#include "aws/sqs_query.h"
+#include "doors/aws/later.h"
+#include "doors/aws/sqs_query.h"
 #include "hub/test_door.h"
 
 namespace dunlin {

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "backends/hub.h"
 #include "hub/open_core.h"
 #include "hub/test_hub.h"
 #include "net/test_certificate.h"
 #include "store/contract.h"
+#include "stores/hub/hub_store.h"
 
 namespace dunlin {
 namespace {

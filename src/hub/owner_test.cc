@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "backends/open.h"
 #include "hub/test_hub.h"
 #include "hub/token.h"
 #include "model/explain.h"
@@ -14,6 +13,7 @@
 #include "model/steer.h"
 #include "model/submit.h"
 #include "retention/remove.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {

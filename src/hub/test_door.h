@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "aws/door.h"
 #include "base/digest.h"
+#include "doors/aws/door.h"
 #include "hub/aws_host.h"
 #include "hub/aws_keys.h"
 #include "store/memory.h"

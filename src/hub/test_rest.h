@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "backends/open.h"
 #include "base/check.h"
 #include "base/env_posix.h"
+#include "doors/rest/api.h"
+#include "doors/rest/service.h"
 #include "http/test_client.h"
 #include "hub/test_hub.h"
-#include "rest/api.h"
-#include "rest/service.h"
+#include "stores/open.h"
 
 namespace dunlin {
 

@@ -1,3 +1,4 @@
+// dunlin::Client and JobHandle: what a program of a user submits, and hears of it.
 #include <dunlin/client.h>
 #include <fmt/format.h>
 #include <utility>

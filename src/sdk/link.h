@@ -18,14 +18,14 @@
 #include <thread>
 #include <vector>
 
-#include "backends/async_store.h"
-#include "backends/open.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "base/waker.h"
 #include "model/progress.h"
 #include "model/results.h"
 #include "store/request_store.h"
+#include "stores/async_store.h"
+#include "stores/open.h"
 
 namespace dunlin::sdk {
 

@@ -1,4 +1,6 @@
-// How the row with the infrastructures of a tenant is changed. Only for this folder.
+// Changes the row with the infrastructures of a tenant: reads it, changes it, and writes it if
+// nobody else was quicker; else again, a bounded number of times. Only for this folder. One thread
+// at a time, as the store.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +23,8 @@ inline balance::Dispatch dispatch_in(const Stored<Dispatch>& row, WallTime now) 
   return fresh;
 }
 
-// Who is in the list no more is nobody's: these rows go. Workers that follow the advice have none.
+// The rows of infrastructures that are not in the list any more, which say whose they were: they
+// are to be erased. Workers that follow the advice have no such rows.
 inline std::vector<std::string> nodes_gone(const std::string& tenant,
                                            const std::vector<balance::Infrastructure>& before,
                                            balance::Dispatch& after) {

@@ -1,3 +1,4 @@
+// Hands out the partitions of a tenant's jobs, and takes back those that are lost.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>

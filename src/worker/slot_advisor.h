@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
+#include "stores/async_store.h"
 #include "tascaas/followers.h"
 
 namespace dunlin {

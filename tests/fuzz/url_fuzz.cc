@@ -2,10 +2,10 @@
 // scheme makes of it.
 #include <optional>
 
-#include "amqp/address.h"
-#include "backends/hub_engine.h"
 #include "base/check.h"
-#include "cloud/address.h"
+#include "stores/amqp/address.h"
+#include "stores/aws/address.h"
+#include "stores/hub_engine.h"
 #include "tests/fuzz/target.h"
 #include "url/loopback.h"
 #include "url/url.h"

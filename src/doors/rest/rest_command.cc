@@ -1,0 +1,138 @@
+#include "doors/rest/rest_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "base/env_posix.h"
+#include "base/exit.h"
+#include "base/folders.h"
+#include "base/inspection.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "cli/target_options.h"
+#include "doors/rest/api.h"
+#include "doors/rest/call.h"
+#include "doors/rest/service.h"
+#include "doors/rest/token_file.h"
+#include "net/listen.h"
+#include "stores/open.h"
+
+namespace dunlin {
+namespace {
+
+constexpr Millis kAnswerMax = std::chrono::seconds(10);
+
+// What opens stores, and the one token that clients need if the store knows none.
+struct Access {
+  rest::Stores::Open open;
+  std::optional<std::string> only = {};
+  std::string own = {};         // The token with which the service itself asks.
+  std::string token_file = {};  // Where clients find the one token.
+};
+
+Result<Access> access_to_hub(const RestVerb& verb, const std::string& at) {
+  OpenOptions options = open_options(verb.target);
+  options.deadline = kAnswerMax;
+  Access access;
+  if (!options.token_file.empty()) access.own = TRY(read_token(options.token_file));
+  options.token_file.clear();
+  access.open = [at, options](const std::string& token) {
+    OpenOptions with = options;
+    with.token = token;
+    return open_store(at, with);
+  };
+  return access;
+}
+
+Result<Access> access_to(const RestVerb& verb, const std::string& at) {
+  if (is_hub_url(at)) return access_to_hub(verb, at);
+  Access access;
+  access.token_file = verb.target.token_file.empty() ? TRY(state_folder("rest")) + "/token"
+                                                     : verb.target.token_file;
+  access.only = TRY(rest::read_or_make_token(access.token_file));
+  OpenOptions options = open_options(verb.target);
+  options.token_file.clear();
+  options.deadline = kAnswerMax;
+  // The AsyncStore is for agents with a loop of their own.
+  access.open = [connect = TRY(open_access(at, options)).connect](const std::string&) {
+    return connect();
+  };
+  return access;
+}
+
+}  // namespace
+
+Result<int> run(const RestVerb& verb) {
+  const auto addresses = TRY(resolve_to_listen(verb.listen, !verb.tls_cert.empty(), verb.insecure));
+  const auto tls = TRY(TlsContext::server_if(verb.tls_cert, verb.tls_key));
+  const rest::ServiceOptions options{.tls = tls ? &*tls : nullptr,
+                                     .public_url = TRY(rest::check_public_url(verb.public_url)),
+                                     .upload_max = TRY(parse_size(verb.max_upload))};
+  RestVerb found = verb;
+  find_own_hub(found.target);
+  const std::string at =
+      found.target.at.empty() ? "file:" + TRY(state_folder("store")) : found.target.at;
+  const int signals = watch_signals({SIGTERM, SIGINT});
+  raise_file_limit();
+  if (!verb.debuggable) forbid_inspection();
+  Access access = TRY(access_to(found, at));
+  rest::Stores stores(access.open, access.only, posix_clock());
+  stores.set_own(access.own);
+  TRY(stores.own());  // A wrong address or token shows at once.
+  const std::vector<rest::Family> families = rest::all_families();
+  rest::Service service(posix_clock(), stores, families, options);
+  // Scripts wait for these lines.
+  std::string lines;
+  for (const Address& address : addresses) {
+    lines += fmt::format("http on {}://{}\n", tls ? "https" : "http",
+                         TRY(service.listen(address)).text());
+  }
+  if (access.only) lines += fmt::format("token in {}\n", access.token_file);
+  service.start(signals);
+  TRY(print(lines));
+  std::fflush(stdout);
+  service.wait();
+  return kExitDone;
+}
+
+void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code) {
+  CLI::App& command = *app.add_subcommand("rest", "Serve REST beside any store");
+  command.footer(
+      "Example:\n"
+      "  dunlin rest --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n"
+      "  dunlin rest --at postgres://me@db/lab --listen 0.0.0.0:443 --tls-cert s.pem --tls-key "
+      "s.key\n"
+      "At a store without tokens, --token-file is where clients find the one they need; it is made "
+      "if it is missing.\n");
+  add_store_options(command, verb.target);
+  command
+      .add_flag("--debuggable", verb.debuggable,
+                "Let debuggers of its user into the service; and core dumps")
+      ->envname("DUNLIN_DEBUGGABLE");
+  command.add_option("--listen", verb.listen, "Address host:port; port 0 picks a free one")
+      ->envname("DUNLIN_REST_LISTEN")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--tls-cert", verb.tls_cert, "Certificate with its chain (PEM)")
+      ->envname("DUNLIN_TLS_CERT");
+  command.add_option("--tls-key", verb.tls_key, "Private key of the certificate (PEM)")
+      ->envname("DUNLIN_TLS_KEY");
+  command.add_flag("--insecure", verb.insecure, "Listen beyond this machine without TLS")
+      ->envname("DUNLIN_INSECURE");
+  command
+      .add_option("--public-url", verb.public_url,
+                  "What clients put in front of paths, if that is not the address they speak to")
+      ->envname("DUNLIN_PUBLIC_URL");
+  command.add_option("--max-upload", verb.max_upload, "Largest file it takes")
+      ->envname("DUNLIN_MAX_UPLOAD")
+      ->capture_default_str();
+  command.callback([&verb, &exit_code] {
+    const Result<int> ran = run(verb);
+    exit_code = ran.ok() ? ran.value() : report(ran.error());
+  });
+}
+
+}  // namespace dunlin
