@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <absl/strings/escaping.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -186,21 +187,7 @@ bool is_utf8(std::string_view bytes) {
 }
 
 std::string to_base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    const std::string_view group = bytes.substr(at, 3);
-    uint32_t bits = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      bits = bits << 8U | (i < group.size() ? static_cast<uint8_t>(group[i]) : 0U);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      out += i <= group.size() ? kDigits[bits >> (18 - 6 * i) & 63U] : '=';
-    }
-  }
-  return out;
+  return absl::Base64Escape({bytes.data(), bytes.size()});
 }
 
 std::string escape(std::string_view bytes) {

@@ -8,6 +8,7 @@
 
 #include "base/env_posix.h"
 #include "base/text.h"
+#include "stores/hub_engine.h"
 #include "stores/open.h"
 
 namespace dunlin::bench {

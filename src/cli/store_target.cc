@@ -36,7 +36,7 @@ Result<void> wait_for_own_hub(StoreTarget& target) {
 }
 
 Result<std::string> bound_owner(const StoreTarget& target) {
-  if (!target.at.starts_with("dunlin") || target.token_file.empty()) return std::string();
+  if (!is_hub_url(target.at) || target.token_file.empty()) return std::string();
   return owner_in_token(TRY(read_token(target.token_file)));
 }
 

@@ -2,15 +2,18 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+#include "stores/engines.h"
 
 namespace dunlin {
 
 void add_store_options(CLI::App& command, StoreTarget& target) {
   command
       .add_option("--at", target.at,
-                  "URL of the store: file:DIR, dunlin://HOST:PORT, dunlin+tls://HOST:PORT, "
-                  "postgres://USER@HOST/DB, aws:REGION/PREFIX or queue=URL,table=URL "
-                  "(default: the hub of yours that runs on this machine)")
+                  fmt::format("URL of the store: {} (default: the hub of yours that runs on this "
+                              "machine)",
+                              lasting_forms()))
       ->envname("DUNLIN_AT");
   command
       .add_option("--token-file", target.token_file,

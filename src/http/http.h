@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
-#include "doors/aws/sigv4.h"
 #include "hub/rights.h"
 
 namespace dunlin {

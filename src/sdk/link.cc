@@ -22,7 +22,7 @@ constexpr std::chrono::hours kLong = std::chrono::hours(24 * 365);
 }  // namespace
 
 Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptions& options) {
-  if (!url.starts_with("dunlin")) {
+  if (!is_hub_url(url)) {
     return dunlin::Error{dunlin::Code::unsupported,
                          fmt::format("a client cannot use the store {}: give the URL of a hub, "
                                      "dunlin://HOST:PORT",

@@ -11,14 +11,16 @@
 #include "model/json.h"
 #include "retention/sweeper.h"
 #include "store_cli/store_verbs.h"
-#include "stores/open.h"
+#include "stores/engines.h"
 
 namespace dunlin {
 namespace {
 
 Result<std::string> url_of(const StoreTarget& target) {
   if (!target.at.empty()) return target.at;
-  return Error{Code::invalid, "--at (DUNLIN_AT) must name the store, as postgres://USER@HOST/DB"};
+  return Error{Code::invalid,
+               fmt::format("--at (DUNLIN_AT) must name the store, as {}",
+                           forms_of([](const Engine& one) { return one.init != nullptr; }))};
 }
 
 // Whether the person at the terminal says so.

@@ -1,12 +1,6 @@
 // The URL that names a store, the one extension point that a user sees, and the store behind it.
-//
-//   memory:                   in this process, gone with it
-//   file:FOLDER               in a folder of this machine
-//   dunlin://HOST:PORT        behind a hub
-//   dunlin+tls://HOST:PORT    behind a hub, encrypted
-//   postgres://USER@HOST/DB   in a PostgreSQL database, in the schema dunlin or what follows '#'
-//   aws:REGION/PREFIX         in SQS, DynamoDB and S3
-//   queue=URL,table=URL[,blobs=URL]  in several engines: see stores/mixed.h
+// stores/engines.h is the table of what URLs there are; docs/ENGINES.md says what each is good
+// for. Opening may block as long as its options say; from any thread.
 #pragma once
 
 #include <memory>
@@ -59,8 +53,8 @@ Result<std::vector<Made>> list_made(const std::string& url, const OpenOptions& o
 // Removes the store, with all that is in it.
 Result<void> destroy_store(const std::string& url, const OpenOptions& options = {});
 
-// Of dunlin://HOST:PORT and dunlin+tls://HOST:PORT. `invalid` says which part is wrong.
-Result<HubAddress> parse_hub_url(std::string_view url);
+// Whether tokens decide there who may do what, and old jobs are removed there.
+bool is_hub_url(std::string_view url);
 
 // What the file holds, without the white space around it.
 Result<std::string> read_token(const std::string& file);

@@ -8,6 +8,7 @@
 
 #include "sim/temp_folder.h"
 #include "store/request.h"
+#include "stores/hub_engine.h"
 
 namespace dunlin {
 namespace {
@@ -60,16 +61,19 @@ TEST(Open, BadUrlsSayWhatIsWrongAndWhatThereIs) {
       {"memory:x", "has something after 'memory:'"},
       {"dunlin:hub:1", "lacks the '//'"},
       {"dunlin+tls:hub:1", "lacks the '//'"},
-      {"dunlin://", "has no port"},
+      {"dunlin://", "has no host"},
       {"dunlin://hub", "has no port"},
       {"dunlin://[::1]", "has no port"},
       {"dunlin://:7777", "has no host"},
       {"dunlin://[]:7777", "has no host"},
       {"dunlin://::1:7777", "an IPv6 address goes in brackets"},
-      {"dunlin://hub:", "has the bad port \"\""},
+      {"dunlin://hub:", "has no port after \"hub:\""},
       {"dunlin://hub:0", "has the bad port \"0\""},
       {"dunlin://hub:65536", "has the bad port \"65536\""},
-      {"dunlin://hub:77/", "has the bad port \"77/\""},
+      {"dunlin://hub:77/", "has something after its port"},
+      {"dunlin://hub:77?a=b", "has something after its port"},
+      {"dunlin://hub:77#", "has something after its port"},
+      {"dunlin://a:1,b:1", "names several hosts"},
       {"dunlin://hub: 77", "has the bad port"},
       {"dunlin://me@hub:77", "has an '@' before its host"},
       {"dunlin://h b:77", "has the bad host"},

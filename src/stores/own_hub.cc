@@ -12,7 +12,7 @@
 #include "base/folders.h"
 #include "base/text.h"
 #include "base/who.h"
-#include "stores/open.h"
+#include "stores/hub_engine.h"
 
 namespace dunlin {
 namespace {

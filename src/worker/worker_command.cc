@@ -210,7 +210,7 @@ Result<int> run(const WorkerVerb& verb) {
   const std::string folder = options.slots.folder;
   // A hub clears old jobs away itself.
   std::optional<SweepThread> sweeper;
-  if (!at.starts_with("dunlin://") && !at.starts_with("dunlin+tls://")) {
+  if (!is_hub_url(at)) {
     sweeper.emplace(
         access.connect,
         SweeperOptions{.removal = {.commit_rows = access.commit_rows}, .chores = {tascaas::retire}},

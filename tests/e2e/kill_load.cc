@@ -29,6 +29,7 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "stores/hub/hub_store.h"
+#include "stores/hub_engine.h"
 #include "stores/open.h"
 
 namespace dunlin {

@@ -9,6 +9,7 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "stores/hub_engine.h"
 #include "stores/open.h"
 
 namespace dunlin {

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "doors/rest/api.h"
 #include "doors/rest/exchange.h"
-#include "http/uri.h"
 #include "model/submit.h"
 #include "store/memory.h"
 #include "tascaas/dispatcher.h"
@@ -22,6 +21,7 @@
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
 #include "tests/fuzz/target.h"
+#include "url/percent.h"
 
 namespace dunlin {
 namespace {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "aws_protocol/json.h"
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 #include "doors/aws/door.h"
-#include "doors/aws/json.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/sqs_query.h"
-#include "doors/aws/xml.h"
 
 namespace dunlin::aws {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "doors/aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "http/http.h"
 
 namespace dunlin::aws {

@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
+#include "aws_protocol/sigv4.h"
 #include "base/digest.h"
 #include "base/result.h"
-#include "doors/aws/sigv4.h"
 
 namespace dunlin::aws {
 

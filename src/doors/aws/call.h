@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doors/aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "http/http.h"
 #include "store/request.h"
 

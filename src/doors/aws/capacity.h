@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "doors/aws/json.h"
+#include "aws_protocol/json.h"
 
 namespace dunlin::aws {
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "aws_protocol/json.h"
 #include "doors/aws/call.h"
 #include "doors/aws/expression.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::aws {
 

@@ -7,6 +7,7 @@
 #include "doors/aws/capacity.h"
 #include "doors/aws/dynamo.h"
 #include "doors/aws/keys.h"
+#include "doors/aws/replies.h"
 
 namespace dunlin::aws {
 namespace {

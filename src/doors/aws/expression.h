@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "aws_protocol/json.h"
 #include "base/result.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::aws {
 

@@ -5,8 +5,8 @@
 #include "base/digest.h"
 #include "base/names.h"
 #include "doors/aws/decimal.h"
-#include "http/uri.h"
 #include "store/store.h"
+#include "url/percent.h"
 
 namespace dunlin::aws {
 

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "aws_protocol/json.h"
 #include "doors/aws/door.h"
-#include "doors/aws/json.h"
 #include "doors/aws/keys.h"
 
 namespace dunlin::aws {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "aws_protocol/json.h"
+#include "aws_protocol/xml.h"
 #include "doors/aws/call.h"
 #include "doors/aws/checksum.h"
-#include "doors/aws/json.h"
-#include "doors/aws/xml.h"
 
 namespace dunlin::aws {
 
@@ -132,6 +132,8 @@ void take_body(Call& call, std::vector<ChecksumKind> kinds, std::optional<Checks
 
 // The same check of a body that is here whole; replies if it is not as said.
 bool is_body_as_said(Call& call, std::string_view body);
+// The document that a body is; replies if it is none.
+std::optional<XmlElement> read_document(Call& call, std::string_view body);
 
 // What `x-amz-copy-source` names, and what of it `x-amz-copy-source-range` does, if it has all
 // that the conditions of the request ask for; replies itself if not.

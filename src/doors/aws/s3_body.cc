@@ -184,6 +184,12 @@ bool is_body_as_said(Call& call, std::string_view body) {
   return good;
 }
 
+std::optional<XmlElement> read_document(Call& call, std::string_view body) {
+  std::optional<XmlElement> document = read_xml(body);
+  if (!document) s3_fail(call, 400, "MalformedXML", "the body is not a whole XML document");
+  return document;
+}
+
 void take_body(Call& call, std::vector<ChecksumKind> kinds, std::optional<ChecksumKind> asked,
                std::function<void(Intake&)> then) {
   if (asked && std::ranges::find(kinds, *asked) == kinds.end()) kinds.push_back(*asked);

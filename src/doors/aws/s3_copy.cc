@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "doors/aws/keys.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/s3_intake.h"
 
 namespace dunlin::aws {

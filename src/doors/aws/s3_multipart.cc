@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "doors/aws/keys.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/s3_intake.h"
 #include "doors/aws/s3_sums.h"
 
@@ -251,6 +252,8 @@ void copy_part(Call& call, const NewPart& begun) {
 
 // The object that the client's list of parts makes; the reply has been given if it makes none.
 std::optional<S3Object> assemble(Call& call, const PartsState& state, std::string_view body) {
+  const std::optional<XmlElement> list = read_document(call, body);
+  if (!list) return std::nullopt;
   std::map<uint64_t, const StoredPart*> known;
   for (const StoredPart& part : state.parts) known[part.number] = &part;
   S3Object object;
@@ -258,9 +261,10 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
   std::vector<const StoredPart*> parts;
   uint64_t last = 0;
   uint64_t last_size = kPartSizeMin;
-  while (const std::optional<std::string_view> part = next_element(body, "Part")) {
-    const auto number = part_number(element_text(*part, "PartNumber").value_or(""));
-    std::string etag = element_text(*part, "ETag").value_or("");
+  for (const XmlElement& part : list->children) {
+    if (part.name != "Part") continue;
+    const auto number = part_number(part.text_of("PartNumber").value_or(""));
+    std::string etag = part.text_of("ETag").value_or("");
     std::erase(etag, '"');
     const auto found = number ? known.find(*number) : known.end();
     if (found == known.end() || found->second->etag != etag) {
@@ -275,7 +279,7 @@ std::optional<S3Object> assemble(Call& call, const PartsState& state, std::strin
       s3_fail(call, 400, "EntityTooSmall", "a part that is not the last has less than 5 MiB");
       return std::nullopt;
     }
-    if (!has_said_sums(call, state.upload.sum, *found->second, *part)) return std::nullopt;
+    if (!has_said_sums(call, state.upload.sum, *found->second, part)) return std::nullopt;
     parts.push_back(found->second);
     last = *number;
     last_size = found->second->piece.size;

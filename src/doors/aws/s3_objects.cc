@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "doors/aws/keys.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/s3.h"
 
 namespace dunlin::aws {
@@ -100,24 +101,24 @@ void delete_some(Call& call, DeleteState& state) {
 }
 
 // The objects of the list; replies if there are none, or something about one is not done here.
-bool read_objects(Call& call, std::string_view body, std::vector<ToDelete>& objects) {
+bool read_objects(Call& call, const XmlElement& body, std::vector<ToDelete>& objects) {
   const auto wrong = [&] {
     s3_fail(call, 400, "MalformedXML",
             "Delete has 1 to 1000 objects, each with a key, and a key with one ETag only");
     return false;
   };
-  while (const std::optional<std::string_view> object = next_element(body, "Object")) {
+  for (const XmlElement& object : body.children) {
+    if (object.name != "Object") continue;
     for (const std::string_view condition : {"LastModifiedTime", "Size"}) {
-      std::string_view rest = *object;
-      if (!next_element(rest, condition)) continue;
+      if (object.child(condition) == nullptr) continue;
       s3_fail(
           call, 501, "NotImplemented",
           fmt::format("S3 of this hub deletes no objects by their {}: say their ETag", condition));
       return false;
     }
-    const std::optional<std::string> key = element_text(*object, "Key");
+    const std::optional<std::string> key = object.text_of("Key");
     if (!key || key->empty() || sortable_bytes(*key).size() > kKeyMax) return wrong();
-    ToDelete wanted{*key, element_text(*object, "ETag"), element_text(*object, "VersionId")};
+    ToDelete wanted{*key, object.text_of("ETag"), object.text_of("VersionId")};
     if (wanted.version == "null") wanted.version.reset();
     const auto twin = std::ranges::find(objects, *key, &ToDelete::key);
     if (twin == objects.end()) {
@@ -133,10 +134,12 @@ bool read_objects(Call& call, std::string_view body, std::vector<ToDelete>& obje
 
 void delete_objects(Call& call, const S3Target& target, std::string_view body) {
   if (!is_body_as_said(call, body)) return;
+  const std::optional<XmlElement> said = read_document(call, body);
+  if (!said) return;
   auto kept = std::make_unique<DeleteState>();
   kept->table = bucket_table(target.bucket);
-  kept->quiet = element_text(body, "Quiet").value_or("") == "true";
-  if (!read_objects(call, body, kept->objects)) return;
+  kept->quiet = said->text_of("Quiet").value_or("") == "true";
+  if (!read_objects(call, *said, kept->objects)) return;
   DeleteState& state = call.keep(std::move(kept));
   with_bucket(call, target.bucket, [&call, &state] {
     call.must_end();

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "doors/aws/replies.h"
 #include "doors/aws/s3.h"
 
 namespace dunlin::aws {

@@ -46,9 +46,9 @@ void add_sum_form(Headers& headers, const SumForm& sum) {
   headers.emplace_back("x-amz-checksum-type", form_word(sum));
 }
 
-bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, std::string_view said) {
+bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, const XmlElement& said) {
   for (const ChecksumKind kind : kChecksums) {
-    const std::optional<std::string> text = element_text(said, checksum_element(kind));
+    const std::optional<std::string> text = said.text_of(checksum_element(kind));
     if (!text && sum.said && sum.composite && kind == sum.kind) {
       s3_fail(call, 400, "InvalidRequest",
               fmt::format("the upload was created for {}: each part of the list needs its {}",

@@ -36,7 +36,7 @@ std::optional<SumForm> read_sum_form(Call& call);
 void add_sum_form(Headers& headers, const SumForm& sum);
 
 // Whether the part has the checksums that the request says it has, in `said`; replies if not.
-bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, std::string_view said);
+bool has_said_sums(Call& call, const SumForm& sum, const StoredPart& part, const XmlElement& said);
 
 // The checksum of the whole from those of its parts, in their order. Nothing if a part has none.
 std::optional<Checksum> sum_of(const SumForm& sum, const std::vector<const StoredPart*>& parts);

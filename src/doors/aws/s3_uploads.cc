@@ -6,6 +6,7 @@
 #include <map>
 
 #include "doors/aws/keys.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/s3.h"
 
 namespace dunlin::aws {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
+#include "aws_protocol/json.h"
 #include "doors/aws/auth.h"
 #include "doors/aws/call.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::aws {
 

@@ -10,6 +10,7 @@
 #include "doors/aws/auth.h"
 #include "doors/aws/keys.h"
 #include "doors/aws/later.h"
+#include "doors/aws/replies.h"
 #include "doors/aws/services.h"
 #include "doors/aws/sqs_query.h"
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "aws_protocol/json.h"
 #include "doors/aws/call.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::aws {
 

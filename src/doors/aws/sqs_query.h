@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "doors/aws/json.h"
+#include "aws_protocol/json.h"
 #include "doors/aws/sqs.h"
 #include "http/http.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "aws_protocol/json.h"
 #include "doors/aws/expression.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::aws {
 

@@ -48,7 +48,7 @@ Result<Access> access_to_hub(const RestVerb& verb, const std::string& at) {
 }
 
 Result<Access> access_to(const RestVerb& verb, const std::string& at) {
-  if (at.starts_with("dunlin:") || at.starts_with("dunlin+tls:")) return access_to_hub(verb, at);
+  if (is_hub_url(at)) return access_to_hub(verb, at);
   Access access;
   access.token_file = verb.target.token_file.empty() ? TRY(state_folder("rest")) + "/token"
                                                      : verb.target.token_file;

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "doors/rest/call.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin::rest {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin::rest {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin::rest {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 namespace dunlin {
 namespace {
 
@@ -58,6 +60,15 @@ TEST(AmqpUrl, AnotherMachineNeedsTlsOrAWord) {
   EXPECT_NE(wrong("amqps://far.example/").find("USER:PASSWORD@"), std::string::npos);
 }
 
+TEST(AmqpUrl, AnAddressThatOnlyLooksLikeThisMachineNeedsTls) {
+  for (const char* host : {"127.1", "0177.0.0.1", "0.0.0.0", "127.0.0.1.example.com", "[::]",
+                           "[::ffff:10.0.0.1]", "localhost.example.com"}) {
+    const std::string what = wrong(fmt::format("amqp://u:p@{}/", host));
+    EXPECT_NE(what.find("without TLS"), std::string::npos) << what;
+  }
+  good("amqp://[::ffff:127.0.0.1]/");
+}
+
 TEST(AmqpUrl, TheWrongPartIsNamed) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"http://localhost", "begins neither"},
@@ -70,14 +81,16 @@ TEST(AmqpUrl, TheWrongPartIsNamed) {
       {"amqp://localhost:0/v", "\"0\""},
       {"amqp://localhost:70000/v", "70000"},
       {"amqp://localhost:5x/v", "5x"},
-      {"amqp://::1/v", "no host"},
+      {"amqp://::1/v", "an IPv6 address goes in brackets"},
       {"amqp://[::1/v", "']'"},
       {"amqp://[::1]x/v", "']'"},
       {"amqp://:p@localhost", "no user"},
       {"amqp://me@localhost", "no password"},
-      {"amqp://localhost/a%zz", "the vhost"},
-      {"amqp://localhost/a%2", "the vhost"},
+      {"amqp://localhost/a%zz", "the path"},
+      {"amqp://localhost/a%2", "the path"},
       {"amqp://localhost/%00", "zero byte"},
+      {"amqp://localhost/" + std::string(256, 'v'), "255 bytes in the vhost"},
+      {"amqp://localhost/?ca=%zz", "the query"},
       {"amqp://localhost/v#x", "'#'"},
       {"amqp://localhost/?prefix=a%20b", "prefix"},
       {"amqp://localhost/?prefix=", "prefix"},

@@ -6,6 +6,8 @@
 #include "base/digest.h"
 #include "base/names.h"
 #include "base/printable.h"
+#include "url/loopback.h"
+#include "url/url.h"
 
 namespace dunlin::cloud {
 namespace {
@@ -83,12 +85,6 @@ Result<CloudAddress> parse_place(std::string_view url) {
   return address;
 }
 
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "[::1]" ||
-         (host.starts_with("127.") &&
-          host.find_first_not_of("0123456789.") == std::string_view::npos);
-}
-
 Result<std::string> parse_endpoint(std::string_view url) {
   const auto wrong = [&](std::string_view why) {
     return Error{Code::invalid, fmt::format("the endpoint {} {}", quote_url(url), why)};
@@ -96,17 +92,19 @@ Result<std::string> parse_endpoint(std::string_view url) {
   const bool plain = url.starts_with("http://");
   if (!plain && !url.starts_with("https://")) return wrong("does not begin with https://");
   if (!is_visible(url, kEndpointMax)) return wrong("is too long or has odd characters");
-  std::string_view place = url.substr(plain ? 7 : 8);
-  if (place.ends_with('/')) place.remove_suffix(1);
-  if (place.empty() || place.find_first_of("/?#@") != std::string_view::npos) {
+  const Result<Url> parsed = parse_url(url);
+  if (!parsed.ok()) {
+    return wrong(fmt::format("{}: it is http(s)://HOST[:PORT]", parsed.error().what));
+  }
+  const Url& parts = parsed.value();
+  const bool place = parts.path.empty() || parts.path == "/";
+  if (parts.user || parts.hosts.size() != 1 || !place || url.find_first_of("?#") != url.npos) {
     return wrong("is not http(s)://HOST[:PORT]");
   }
-  const size_t bracket = place.find(']');
-  const size_t colon = place.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  if (plain && !is_loopback(place.substr(0, colon))) {
+  if (plain && !is_loopback_host(parts.hosts[0].name)) {
     return wrong("is not on this machine, so it must begin with https://");
   }
-  return fmt::format("{}{}", plain ? "http://" : "https://", place);
+  return std::string(url.substr(0, url.size() - parts.path.size()));
 }
 
 Result<void> parse_endpoints(CloudAddress& address, std::string_view text) {

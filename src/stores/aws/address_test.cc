@@ -72,11 +72,33 @@ TEST(CloudAddress, EndpointsAreForAllOrForEach) {
 }
 
 TEST(CloudAddress, WithoutTlsOnlyOnThisMachine) {
-  EXPECT_EQ(wrong("aws:eu/lab", "http://localhost:1"), "ok");
   for (const char* endpoint :
-       {"http://example.com", "http://127.0.0.1.example.com", "http://10.0.0.1:1",
-        "http://localhost@example.com", "ftp://localhost", "https://", "https://host/path",
-        "sqs=", "sqs", "ec2=https://host", "https://a b"}) {
+       {"http://localhost:1", "http://127.0.0.1", "http://127.3.2.1:1/", "http://[::1]",
+        "https://example.com/", "https://[fe80::1]:9000", "https://0.0.0.0:1"}) {
+    EXPECT_EQ(wrong("aws:eu/lab", endpoint), "ok") << endpoint;
+  }
+  for (const char* endpoint : {"http://example.com",
+                               "http://127.0.0.1.example.com",
+                               "http://10.0.0.1:1",
+                               "http://localhost@example.com",
+                               "ftp://localhost",
+                               "https://",
+                               "https://host/path",
+                               "sqs=",
+                               "sqs",
+                               "ec2=https://host",
+                               "https://a b",
+                               "http://127.1",
+                               "http://0.0.0.0:1",
+                               "http://127.0.0.1.5",
+                               "http://[::2]:1",
+                               "https://host?",
+                               "https://host#",
+                               "https://host:0",
+                               "https://a,b",
+                               "https://[host]",
+                               "https://host//",
+                               "https://u:p@host"}) {
     EXPECT_NE(wrong("aws:eu/lab", endpoint), "ok") << endpoint;
   }
 }

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "aws_protocol/json.h"
 #include "base/names.h"
-#include "doors/aws/json.h"
 
 namespace dunlin::cloud {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "doors/aws/sigv4.h"
 #include "stores/aws/http.h"
 
 namespace dunlin::cloud {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "doors/aws/sigv4.h"
 #include "stores/aws/address.h"
 
 namespace dunlin::cloud {

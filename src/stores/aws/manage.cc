@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "base/wait.h"
-#include "doors/aws/xml.h"
 #include "stores/aws/dynamo_table.h"
 #include "stores/aws/s3_blobs.h"
 
@@ -91,7 +91,8 @@ Result<void> remove_bucket(CloudLink& link, S3Blobs& blobs) {
                                      .headers = {{"content-md5", to_base64(md5(body))}},
                                      .body = body}));
     if (!reply.ok()) return refused(reply, "the objects of the S3 bucket cannot be removed");
-    if (reply.http.body.find("<Error>") != std::string::npos) {
+    const auto removed = aws::read_xml(reply.http.body);
+    if (!reply.http.body.empty() && (!removed || removed->find("Error") != nullptr)) {
       return Error{Code::denied, "some objects of the S3 bucket cannot be removed"};
     }
   }

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "doors/aws/xml.h"
 #include "store/request.h"
 
 namespace dunlin::cloud {
@@ -261,7 +261,8 @@ Result<void> S3Blobs::put_parts(const Blob& blob, const BlobSource& source) {
            .query = {{"uploads", ""}},
            .headers = {{"content-type", std::string(kType)}, {std::string(kHashHeader), blob.hash}},
            .body = ""}));
-  const std::string upload = aws::element_text(begun.http.body, "UploadId").value_or("");
+  const auto said = aws::read_xml(begun.http.body);
+  const std::string upload = said ? said->text_of("UploadId").value_or("") : "";
   if (!begun.ok() || upload.empty()) {
     return refused(begun, fmt::format("blob {} cannot be written", quote(blob.name)));
   }
@@ -330,16 +331,18 @@ Result<std::vector<BlobInfo>> S3Blobs::list(std::string_view prefix, std::string
         {.method = "GET", .path = path_of(""), .query = query, .headers = {}, .body = ""}));
     if (no_bucket(reply)) return all;
     if (!reply.ok()) return refused(reply, "blobs cannot be listed");
-    std::string_view rest = reply.http.body;
-    while (const auto object = aws::next_element(rest, "Contents")) {
-      const auto name = aws::element_text(*object, "Key");
+    const auto listing = aws::read_xml(reply.http.body);
+    if (!listing) return Error{Code::corrupt, "S3 lists blobs in XML that cannot be read"};
+    for (const aws::XmlElement& object : listing->children) {
+      if (object.name != "Contents") continue;
+      const auto name = object.text_of("Key");
       if (!name || !name->starts_with(object_of(prefix))) {
         return Error{Code::corrupt, "S3 lists an object without the key that it should have"};
       }
-      all.push_back({name->substr(object_of("").size()),
-                     number_of(aws::element_text(*object, "Size").value_or("0"))});
+      all.push_back(
+          {name->substr(object_of("").size()), number_of(object.text_of("Size").value_or("0"))});
     }
-    next = aws::element_text(reply.http.body, "NextContinuationToken").value_or("");
+    next = listing->text_of("NextContinuationToken").value_or("");
   } while (all.empty() && !next.empty());
   return all;
 }

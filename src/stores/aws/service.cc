@@ -4,15 +4,16 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "aws_protocol/xml.h"
 #include "base/digest.h"
 #include "base/env_posix.h"
 #include "base/wait.h"
-#include "doors/aws/xml.h"
 
 namespace dunlin::cloud {
 namespace {
 
 constexpr size_t kMessageMax = 300;
+constexpr size_t kLateErrorMax = 4 << 10;
 constexpr size_t kBytesPerMs = 128;  // The slowest line on which bodies pass.
 constexpr std::array<std::string_view, 3> kExpired = {"ExpiredToken", "ExpiredTokenException",
                                                       "RequestExpired"};
@@ -62,13 +63,18 @@ void read_json(Reply& reply) {
   reply.message = aws::text_or(reply.body, "message", aws::text_or(reply.body, "Message", ""));
 }
 
-void read_xml(Reply& reply) {
+void read_s3(Reply& reply) {
   // S3 may find out that it failed after it has said 200.
-  const bool late =
-      reply.http.body.find("<Error>") != std::string::npos && reply.http.body.size() < (4 << 10);
-  if (reply.status < 300 && !late) return;
-  reply.error = aws::element_text(reply.http.body, "Code").value_or("");
-  reply.message = aws::element_text(reply.http.body, "Message").value_or("");
+  const bool may_be_late =
+      reply.http.body.size() < kLateErrorMax && reply.http.body.find("Error") != std::string::npos;
+  if (reply.status < 300 && !may_be_late) return;
+  const auto document = aws::read_xml(reply.http.body);
+  const aws::XmlElement* error = document ? document->find("Error") : nullptr;
+  if (reply.status < 300 && error == nullptr) return;
+  if (error != nullptr) {
+    reply.error = error->text_of("Code").value_or("");
+    reply.message = error->text_of("Message").value_or("");
+  }
   if (reply.status < 300) reply.status = 500;
 }
 
@@ -162,7 +168,7 @@ Result<Reply> CloudLink::once(const Try& what, Millis timeout) {
   Reply reply;
   reply.http = TRY(http_.send(request));
   reply.status = reply.http.status;
-  what.service == Service::s3 ? read_xml(reply) : read_json(reply);
+  what.service == Service::s3 ? read_s3(reply) : read_json(reply);
   if (what.service != Service::s3 && reply.body.is_null() && reply.status < 500) {
     return Error{Code::unavailable,
                  fmt::format("{} answered {} and nothing that {} would say: check the endpoint",

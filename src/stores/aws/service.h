@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "aws_protocol/json.h"
 #include "base/env.h"
-#include "doors/aws/json.h"
 #include "stores/aws/address.h"
 #include "stores/aws/credentials.h"
 #include "stores/aws/http.h"

@@ -1,4 +1,4 @@
-// `file:DIR`: the durable engine inside this process, for as many threads as it has. Calls that
+// `file:FOLDER`: the durable engine inside this process, for as many threads as it has. Calls that
 // come together share a sync: while one thread waits for the disk the others stage the next batch.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "doors/aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 
 #include <algorithm>
 #include <charconv>

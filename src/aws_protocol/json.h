@@ -1,5 +1,5 @@
 // JSON in and out of AWS's protocols, without exceptions: what is missing or of another type reads
-// as its absence. Pure.
+// as its absence. Pure; from any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "http/http.h"
 
 namespace dunlin::aws {
 
@@ -31,7 +29,5 @@ std::optional<int64_t> number_member(const json& object, std::string_view name);
 std::string text_or(const json& object, std::string_view name, std::string_view otherwise);
 int64_t number_or(const json& object, std::string_view name, int64_t otherwise);
 bool flag_member(const json& object, std::string_view name, bool otherwise = false);
-
-HttpReply json_reply(int status, const json& body);
 
 }  // namespace dunlin::aws

@@ -1,4 +1,4 @@
-#include "stores/mixed.h"
+#include "stores/mixed_engine.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -13,10 +13,25 @@
 #include "stores/aws/manage.h"
 #include "stores/aws/s3_blobs.h"
 #include "stores/aws/sqs_hints.h"
+#include "stores/engines.h"
 #include "stores/mixed/mixed_store.h"
 
 namespace dunlin {
 namespace {
+
+// The engines of a mixed store. Without blobs= they are where the table is.
+struct MixedUrl {
+  std::string queue;  // amqp://, amqps:// or aws:
+  std::string table;  // Of an engine that lends it.
+  std::string blobs;  // As the table, or s3://.
+};
+
+// What makes stores on these engines. They share what one process knows. Nothing is asked yet.
+struct MixedEngines {
+  Connect connect;
+  size_t commit_rows = kBatchMax;  // See StoreAccess.
+  Millis pace = StoreAccess().pace;
+};
 
 constexpr std::string_view kAws = "aws:";
 constexpr Millis kCloudWait = std::chrono::seconds(10);  // For who may not be there at all.
@@ -30,7 +45,8 @@ bool is_amqp(std::string_view url) {
   return url.starts_with("amqp://") || url.starts_with("amqps://");
 }
 bool holds_rows(std::string_view url) {
-  return url.starts_with("postgres") || url.starts_with("dunlin") || is_aws(url);
+  const Engine* const engine = engine_of(url);
+  return engine != nullptr && engine->lends_table;
 }
 
 Error bad_mix(std::string_view why) {
@@ -165,21 +181,6 @@ Result<void> check_endpoints(const MixedUrl& url, const OpenOptions& options) {
   return {};
 }
 
-Result<MixedUrl> parse_usable(const std::string& url, const OpenOptions& options) {
-  const MixedUrl parts = TRY(parse_mixed_url(url));
-  TRY(check_endpoints(parts, options));
-  return parts;
-}
-
-}  // namespace
-
-bool is_mixed(std::string_view url) {
-  for (const std::string_view name : kParts) {
-    if (url.starts_with(name)) return true;
-  }
-  return is_aws(url) || is_amqp(url);
-}
-
 Result<MixedUrl> parse_mixed_url(const std::string& url) {
   if (is_aws(url)) return MixedUrl{url, url, url};
   if (is_amqp(url)) return bad_mix("is only a queue");
@@ -203,14 +204,20 @@ Result<MixedUrl> parse_mixed_url(const std::string& url) {
   if (!is_amqp(found.queue) && !is_aws(found.queue)) {
     return bad_mix("has a queue= that is neither amqp://, amqps:// nor aws:");
   }
-  constexpr std::string_view kRows = "postgres://, dunlin://, dunlin+tls://";
+  const std::string lenders = forms_of([](const Engine& engine) { return engine.lends_table; });
   if (!holds_rows(found.table)) {
-    return bad_mix(fmt::format("has a table= that is neither {} nor aws:", kRows));
+    return bad_mix(fmt::format("has a table= that is not {}", lenders));
   }
   if (!holds_rows(found.blobs) && !in_cloud(found.blobs)) {
-    return bad_mix(fmt::format("has a blobs= that is neither {}, aws: nor s3://", kRows));
+    return bad_mix(fmt::format("has a blobs= that is not s3://BUCKET/PREFIX, {}", lenders));
   }
   return found;
+}
+
+Result<MixedUrl> parse_usable(const std::string& url, const OpenOptions& options) {
+  const MixedUrl parts = TRY(parse_mixed_url(url));
+  TRY(check_endpoints(parts, options));
+  return parts;
 }
 
 Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options) {
@@ -239,7 +246,14 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
   return engines;
 }
 
-Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& options) {
+}  // namespace
+
+Result<std::unique_ptr<RequestStore>> open_mixed_engine(const std::string& url,
+                                                        const OpenOptions& options) {
+  return TRY(mixed_engines(url, options)).connect();
+}
+
+Result<StoreAccess> access_mixed_engine(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
   const MixedEngines engines = TRY(mixed_engines(url, options));
   TRY(engines.connect());  // The table is there.
@@ -256,7 +270,7 @@ Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& opti
   return access;
 }
 
-Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
+Result<bool> init_mixed_engine(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
   TRY(check_queue(parts.queue));
   TRY(check_blobs(parts.blobs, options));
@@ -268,7 +282,7 @@ Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {
   return made;
 }
 
-Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& options) {
+Result<std::vector<Made>> list_mixed_engine(const std::string& url, const OpenOptions& options) {
   std::vector<Made> all;
   for (const auto& [part, services] : cloud_parts(TRY(parse_usable(url, options)))) {
     const Cloud there = TRY(cloud_of(part, options));
@@ -280,10 +294,10 @@ Result<std::vector<Made>> list_mixed(const std::string& url, const OpenOptions& 
   return all;
 }
 
-Result<void> destroy_mixed(const std::string& url, const OpenOptions& options) {
+Result<void> destroy_mixed_engine(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
   for (const std::string& part : {parts.table, parts.blobs}) {
-    if (part.starts_with("dunlin")) return destroy_store(part, options);  // Which says why not.
+    if (is_hub_url(part)) return destroy_store(part, options);  // Which says why not.
   }
   if (!in_cloud(parts.table)) TRY(destroy_store(parts.table, options));
   if (!in_cloud(parts.blobs) && parts.blobs != parts.table) {

@@ -1,6 +1,5 @@
-#include "doors/aws/json.h"
+#include "aws_protocol/json.h"
 
-#include "base/digest.h"
 #include "base/json.h"
 
 namespace dunlin::aws {
@@ -73,14 +72,6 @@ int64_t number_or(const json& object, std::string_view name, int64_t otherwise) 
 bool flag_member(const json& object, std::string_view name, bool otherwise) {
   const json* found = member(object, name);
   return found && found->is_boolean() ? found->get<bool>() : otherwise;
-}
-
-HttpReply json_reply(int status, const json& body) {
-  return {.status = status,
-          .headers = {{"content-type", "application/x-amz-json-1.0"},
-                      {"x-amzn-requestid", hex(random_bytes(16))}},
-          .body = dump(body),
-          .length = {}};
 }
 
 }  // namespace dunlin::aws

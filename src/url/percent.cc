@@ -1,4 +1,4 @@
-#include "http/uri.h"
+#include "url/percent.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The examples are those that AWS publishes with the signature they must have.
-#include "doors/aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "http/http.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin::aws {
 
