@@ -19,10 +19,10 @@ TO_BE_SPLIT = {"client", "doors/aws", "doors/rest", "hub", "model", "run", "work
 # Files whose opening comment is not what it should be, until they have moved to where they belong.
 TO_BE_REWORDED = {
     "sim/test_jobs.h", "sim/test_retention.h",
-    "src/client/job_file.h", "src/client/job_keys.h", "src/client/sources.h",
+    "src/client/job_file.h", "src/sources/sources.h",
     "src/client/submit_spec.cc", "src/client/submit_verb.h", "src/http/test_client.h",
     "src/hub/test_door.h", "src/hub/test_rest.h", "src/hub/test_tenant.h",
-    "src/net/test_certificate.h", "src/net/test_listener.h", "src/doors/rest/job_fields.h",
+    "src/net/test_certificate.h", "src/net/test_listener.h",
     "src/worker/test_slots.h"}
 
 # Pattern, what to use instead, and the paths under src/ that may use it all the same.

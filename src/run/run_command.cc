@@ -15,10 +15,10 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/wait.h"
-#include "cli/input.h"
+#include "base/who.h"
 #include "cli/output.h"
 #include "cli/usage.h"
-#include "client/array.h"
+#include "client/field_options.h"
 #include "client/submit_verb.h"
 #include "run/halt.h"
 #include "run/run_folder.h"
@@ -26,6 +26,7 @@
 #include "run/run_words.h"
 #include "run/runner.h"
 #include "run/strange_braces.h"
+#include "spec/draft.h"
 #include "worker/defaults.h"
 
 namespace dunlin {
@@ -34,9 +35,8 @@ namespace {
 constexpr Millis kTick = Millis(200);
 constexpr Millis kLockWait = std::chrono::seconds(3);
 
-std::string shown_line(const RunVerb& verb) {
+std::string shown_line(const SourceOptions& sources) {
   std::string line = "dunlin run";
-  const SourceOptions& sources = verb.sources;
   if (!sources.array.empty()) line += " --array " + shell_quote(sources.array);
   if (!sources.json_lines.empty()) line += " --json-lines " + shell_quote(sources.json_lines);
   for (const std::string& file : sources.arg_files) line += " -a " + shell_quote(file);
@@ -51,24 +51,20 @@ std::string shown_line(const RunVerb& verb) {
   return line;
 }
 
-Result<RunName> name_run(const RunVerb& verb) {
+Result<RunName> name_run(const SourceOptions& sources) {
   RunName name;
   std::error_code failed;
   name.cwd = std::filesystem::current_path(failed).string();
   if (failed) return Error{Code::invalid, "the current folder is gone: change to another one"};
-  name.line = shown_line(verb);
+  name.line = shown_line(sources);
   name.folder = fmt::format("{}/{:016x}", TRY(state_folder("runs")),
                             fingerprint(name.cwd + '\n' + name.line));
   return name;
 }
 
 // All but the command and its inputs.
-Result<model::Spec> make_spec(const RunVerb& verb, const RunName& name) {
-  SubmitVerb options;
-  options.timeout = verb.timeout;
-  options.retries = verb.retries;
-  options.backoff = verb.backoff;
-  model::Spec spec = TRY(spec_of(options));
+model::Spec complete(model::Spec spec, const RunName& name) {
+  spec.set_owner(user_name());
   spec.set_cwd(name.cwd);
   spec.set_keep_env(true);
   spec.set_output_max(kBlobMax);  // What is written is shown, however much it is.
@@ -269,10 +265,15 @@ Result<int> run(const RunVerb& verb, Leaving& leaving) {
   if (verb.slots > kSlotsMax) {
     return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
   }
-  const RunName name = TRY(name_run(verb));
+  JobDraft draft = draft_from(Entrance::run, posix_clock().wall());
+  draft.options = verb.sources;
+  TRY(set_words(verb.said, draft));
+  SourceOptions& sources = draft.options;
+  sources.use_stdin = !draft.has("array") && !draft.has("json_lines");
+  const RunName name = TRY(name_run(sources));
   const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
-  model::Spec spec = TRY(make_spec(verb, name));
-  const Gathered gathered = TRY(gather(verb.sources, input_blob_name(kRunId, "")));
+  model::Spec spec = complete(std::move(draft.spec), name);
+  const Gathered gathered = TRY(gather(sources, input_blob_name(kRunId, "")));
   spec.set_tasks(gathered.tasks);
   *spec.mutable_command() = gathered.command;
   *spec.mutable_inputs() = gathered.inputs;
@@ -302,28 +303,19 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
   SourceOptions& sources = verb.sources;
   command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)")
       ->check(why_no_jobs);
-  command.add_option("--array", sources.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9")
-      ->check(why_no_array);
+  add_field_options(command, Entrance::run, verb.said);
   command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
       ->allow_extra_args(false);
-  command.add_option("--json-lines", sources.json_lines, "A task for each JSON object of a file");
-  command.add_option("--colsep", sources.colsep, "Splits each value into {1} {2} ...");
   command.add_option("-n,--max-args", sources.max_args, "So many values for each task")
       ->check(why_no_max_args);
-  command.add_flag("--header", sources.header, "The first value of each source is its name");
-  command.add_flag("--csv", sources.csv, "The lines are CSV");
   command.add_flag("-0,--null", sources.null, "Values end with NUL bytes, not lines");
   command.add_flag("-r,--no-run-if-empty", sources.skip_empty, "Skip empty values");
-  command.add_flag("--no-quote", sources.no_quote, "Values are not quoted for the shell");
   command.add_flag("-k,--keep-order", verb.keep_order, "Show output in the order of the tasks");
   command.add_flag("--tag", verb.tag, "Each line of output begins with the task's values");
   command.add_option("--results", verb.results, "Folder for the output of each task");
   command.add_option("--joblog", verb.joblog, "A line for each task, as GNU parallel writes it");
   command.add_option("--halt", verb.halt, "soon|now,fail=N (also success=, done=, N%)");
   command.add_flag("--dry-run", verb.dry_run, "Show the commands, run nothing");
-  command.add_option("--timeout", verb.timeout, "Of each attempt: 90s, 5m, 2h");
-  command.add_option("--retries", verb.retries, "Further tries of a task that fails");
-  command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
   command.add_flag("--bar", verb.bar, "Show a bar");
   command.add_flag("--progress", verb.progress, "Show how far it is");
   command.add_flag("--eta", verb.eta, "Show when it will be done");
@@ -337,8 +329,6 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
       return;
     }
     if (verb.cut) words = *verb.cut;
-    const bool given = !verb.sources.array.empty() || !verb.sources.json_lines.empty();
-    verb.sources.use_stdin = !given;
     const Result<int> ran = run(verb, leaving);
     exit_code = ran.ok() ? ran.value() : report(ran.error());
   });

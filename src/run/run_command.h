@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/sources.h"
 #include "run/run_folder.h"
+#include "sources/sources.h"
+#include "spec/words.h"
 
 namespace dunlin {
 
 struct RunVerb {
-  SourceOptions sources = {};
+  SourceOptions sources = {};  // But for those of the fields.
+  Words said = {};             // Fields of the job, as of any other (spec/fields.h).
   std::optional<std::vector<std::string>> cut = {};  // The words after --, by cut_run_words().
   uint32_t slots = 0;                                // 0: as many as there are cores.
   bool keep_order = false;
@@ -26,9 +28,6 @@ struct RunVerb {
   std::string joblog = {};
   std::string halt = {};
   bool dry_run = false;
-  std::string timeout = {};
-  uint32_t retries = 0;
-  std::string backoff = {};
   bool bar = false;
   bool progress = false;
   bool eta = false;

@@ -13,8 +13,8 @@
 
 #include "base/env_posix.h"
 #include "base/text.h"
-#include "cli/input.h"
 #include "run/runner.h"
+#include "sources/input.h"
 #include "stores/engine/file_store.h"
 #include "worker/keeper.h"
 

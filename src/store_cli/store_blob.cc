@@ -7,7 +7,7 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/text.h"
-#include "cli/input.h"
+#include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
 namespace dunlin {

@@ -8,7 +8,7 @@
 #include "base/exit.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "cli/input.h"
+#include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
 namespace dunlin {

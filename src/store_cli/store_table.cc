@@ -6,7 +6,7 @@
 
 #include "base/exit.h"
 #include "base/names.h"
-#include "cli/input.h"
+#include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
 namespace dunlin {

@@ -17,6 +17,8 @@
 #include "model/rows.h"
 #include "model/steer.h"
 #include "model/submit.h"
+#include "spec/read_back.h"
+#include "spec/schema.h"
 #include "wire/token_text.h"
 
 namespace dunlin::rest {
@@ -47,8 +49,8 @@ Result<void> post_job(Call& call, Store& store) {
   if (!body) return {};
   Random random(random_seed());
   const std::string bound = owner_in_token(call.bearer().value_or(""));
-  JobDraft draft =
-      TRY(draft_job(*body, owned_job_id(make_job_id(random, call.now()), bound), call.now()));
+  Submission draft =
+      TRY(read_submission(*body, owned_job_id(make_job_id(random, call.now()), bound), call.now()));
   draft.spec.set_owner(TRY(
       choose_owner(bound, body->contains("owner") ? draft.spec.owner() : "", draft.spec.owner())));
   TRY(set_key(call, draft.options));
@@ -89,7 +91,9 @@ Result<void> list_jobs(Call& call, Store& store) {
 
 Result<void> get_job(Call& call, Store& store) {
   const Progress progress = TRY(read_progress(store, call.path("id"), call.now()));
-  return reply_json(call, 200, TRY(status_json(store.table(), progress, call.now())));
+  ordered_json reply = TRY(status_json(store.table(), progress, call.now()));
+  reply["spec"] = spec_json(progress.job);
+  return reply_json(call, 200, reply);
 }
 
 Result<void> explain(Call& call, Store& store) {

@@ -28,7 +28,9 @@ constexpr std::string_view kJob = R"({"type":"object","properties":{
 constexpr std::string_view kProgress = R"({"allOf":[{"$ref":"#/components/schemas/Job"},
     {"type":"object","properties":{
       "finish_by_us":{"type":"integer","description":"Only of a job with a deadline"},
-      "iterations":{"$ref":"#/components/schemas/Iterations"}},
+      "iterations":{"$ref":"#/components/schemas/Iterations"},
+      "spec":{"type":"object","description":
+        "How the job was described, by the fields of POST /jobs; long values are not shown"}},
     "required":["rate","failures"]}]})";
 
 constexpr std::string_view kIterations = R"({"type":"object","description":

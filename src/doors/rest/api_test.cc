@@ -61,6 +61,17 @@ TEST_F(RestApi, AJobIsSubmittedAndSeen) {
   EXPECT_EQ(get("/jobs/" + id + "/results")["results"], json::array());
 }
 
+TEST_F(RestApi, AJobIsShownAsItWasDescribedAndMayBeSubmittedAgain) {
+  const json body = json::parse(R"({"command":"echo {}","values":["a","b"],"requires":["gpu"],
+      "retry_on":[75],"timeout":"5m","keep":"30d","owner":"ann","memory_max":1048576})");
+  const json shown = get("/jobs/" + submit(body.dump()))["spec"];
+  for (const auto& [name, value] : body.items()) EXPECT_EQ(shown[name], value);
+  EXPECT_EQ(get("/jobs/" + submit(shown.dump()))["spec"], shown);
+  EXPECT_EQ(get("/jobs/" + submit(R"({"line":"true","tags":["gpu"]})"))["spec"]["requires"],
+            json::array({"gpu"}))
+      << "by its old name";
+}
+
 TEST_F(RestApi, AJobMayShareIterations) {
   model::WorkerInfo worker;
   worker.set_id("w");

@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "sources/input.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -31,6 +31,7 @@ struct SourceOptions {
   std::vector<std::string> arg_files{};  // Sources before those of the words.
   std::string array{};                   // "0-999", "1-10:3", "0,5,7-9"
   std::string json_lines{};              // A file with an object on each line.
+  bool objects = false;                  // The values are such objects.
   bool fresh_folder = false;             // Then an object cannot name a folder below the job's.
   std::string colsep{};
   uint64_t max_args = 0;  // Values for one task, as {1} {2} ...; 0: each value is a task.
@@ -40,6 +41,11 @@ struct SourceOptions {
   bool skip_empty = false;
   bool no_quote = false;
   bool use_stdin = false;  // Its lines are the values if nothing else is given.
+  bool any_bytes = false;  // Values may have NUL bytes: they are for functions.
+  // What the blob of the only source is called behind the prefix; empty: its number, 1.
+  std::string blob_name{};
+
+  bool has_objects() const { return objects || !json_lines.empty(); }
 };
 
 // What a job needs of it. The blobs must be stored before the job is submitted.

@@ -1,13 +1,13 @@
-#include "client/source_reader.h"
+#include "sources/source_reader.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "base/names.h"
-#include "cli/input.h"
-#include "client/splitters.h"
 #include "model/submit_folder.h"
 #include "model/task_object.h"
+#include "sources/input.h"
+#include "sources/splitters.h"
 
 namespace dunlin {
 namespace {
@@ -107,7 +107,7 @@ class SourceReader {
   }
 
   Result<void> take(const std::string& value, const Origin& origin) {
-    if (value.find('\0') != std::string_view::npos) {
+    if (!options_.any_bytes && value.find('\0') != std::string_view::npos) {
       return invalid(
           fmt::format("{} has a NUL byte, which no command can get: use --null if NUL "
                       "bytes separate the values",
@@ -115,7 +115,7 @@ class SourceReader {
     }
     if (options_.skip_empty && value.empty()) return {};
     if (header_due_) return take_header(value, origin);
-    if (!options_.json_lines.empty()) return take_object(value, origin);
+    if (options_.has_objects()) return take_object(value, origin);
     if (options_.max_args <= 1) return add(value, origin);
     if (value.find(kColumnEnd) != std::string_view::npos) {
       return invalid(

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/sources.h"
 #include "model/colsep.h"
 #include "model/inputs.h"
+#include "sources/sources.h"
 
 namespace dunlin {
 

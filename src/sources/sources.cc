@@ -1,12 +1,12 @@
-#include "client/sources.h"
+#include "sources/sources.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "client/array.h"
-#include "client/source_reader.h"
 #include "model/colsep.h"
 #include "model/expand.h"
+#include "sources/array.h"
+#include "sources/source_reader.h"
 
 namespace dunlin {
 namespace {
@@ -27,7 +27,7 @@ Result<void> check_options(const SourceOptions& options, const std::vector<Sourc
     return invalid("a job takes its tasks from JSON lines or from other sources: leave one out");
   }
   if (options.max_args > 1 && (sources.size() > 1 || !options.colsep.empty() || options.csv ||
-                               options.header || !options.json_lines.empty())) {
+                               options.header || options.has_objects())) {
     return invalid(
         "--max-args works with one source of plain values: leave out --colsep, --csv "
         "and --header, and the other sources");
@@ -116,10 +116,11 @@ Result<Gathered> gather_inputs(const SourceOptions& options, std::vector<SourceT
     return gathered;
   }
   gathered.inputs.set_colsep(stored_colsep(options));
-  gathered.inputs.set_json(!options.json_lines.empty());
+  gathered.inputs.set_json(options.has_objects());
   const Colsep colsep = TRY(Colsep::compile(gathered.inputs.colsep()));
   for (size_t i = 0; i < sources.size(); ++i) {
-    const std::string blob_name = fmt::format("{}{}", blob_prefix, i + 1);
+    const std::string blob_name =
+        blob_prefix + (options.blob_name.empty() ? std::to_string(i + 1) : options.blob_name);
     ReadSource read = TRY(read_source(options, colsep, sources[i], blob_name));
     for (const std::string& name : read.columns) gathered.inputs.add_columns(name);
     gathered.add(std::move(read.finished));

@@ -1,4 +1,4 @@
-#include "client/splitters.h"
+#include "sources/splitters.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "client/array.h"
+#include "sources/array.h"
 
 #include <gtest/gtest.h>
 

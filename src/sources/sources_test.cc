@@ -1,4 +1,4 @@
-#include "client/sources.h"
+#include "sources/sources.h"
 
 #include <gtest/gtest.h>
 
