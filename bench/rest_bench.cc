@@ -8,12 +8,12 @@
 #include "bench/floors.h"
 #include "bench/hub_process.h"
 #include "bench/measure.h"
-#include "http/test_client.h"
 #include "stores/open.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
+#include "testing/http_client.h"
 
 namespace dunlin::bench {
 namespace {

@@ -10,8 +10,8 @@
 #include "model/keys.h"
 #include "model/submit.h"
 #include "retention/sweeper.h"
-#include "sim/clock.h"
 #include "stores/engine/file_store.h"
+#include "testing/clock.h"
 
 namespace dunlin::bench {
 namespace {

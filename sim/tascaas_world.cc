@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "sim/test_retention.h"
 #include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/keys.h"
 #include "tascaas/retire.h"
 #include "tascaas/tenants.h"
+#include "testing/retention.h"
 
 namespace dunlin {
 namespace {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "doors/rest/memory.h"
-#include "sim/clock.h"
 #include "sim/events.h"
 #include "sim/faulty_link.h"
 #include "sim/fiber.h"
 #include "sim/tascaas_books.h"
 #include "tascaas/job_ids.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 

@@ -140,18 +140,6 @@ uint64_t fingerprint(std::string_view bytes) {
   return hash;
 }
 
-std::string human_duration(Millis duration) {
-  const int64_t ms = std::max<int64_t>(duration.count(), 0);
-  const int64_t seconds = ms / 1000;
-  if (ms < 10'000 - 50) return fmt::format("{:.1f}s", static_cast<double>(ms) / 1000);
-  if (seconds < 60) return fmt::format("{}s", seconds);
-  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
-  const int64_t minutes = seconds / 60;
-  constexpr int64_t kDay = 1440;
-  if (minutes < kDay) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
-  return fmt::format("{}d{:02}h", minutes / kDay, minutes / 60 % 24);
-}
-
 std::string count_of(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -163,9 +151,9 @@ std::string human_time(double seconds) {
   if (seconds < 10) return fmt::format("{:.2g}s", seconds);
   const auto whole = static_cast<uint64_t>(std::llround(std::min(seconds, kMax)));
   if (whole < 60) return fmt::format("{}s", whole);
-  if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
-  if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
-  return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  if (whole < 86'400) return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{}d{:02}h", whole / 86'400, whole % 86'400 / 3600);
 }
 
 std::string human_size(uint64_t bytes) {

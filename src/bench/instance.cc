@@ -122,7 +122,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.worker.id = fmt::format("bench-{}", agent.worker.pid);
   agent.worker.host = "bench";
   agent.worker.slots = options.slots;
-  agent.worker.hold = Millis(options.hold_ms);
+  if (options.hold_ms != 0) agent.worker.hold = Millis(options.hold_ms);
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
   agent.slots.slots = std::max(options.slots, options.max_slots);

@@ -25,10 +25,10 @@ struct InstanceOptions {
   std::string folder = {};
   uint32_t clients = 2;  // None: a worker alone, which is ready and waits for the end of input.
   uint32_t slots = 4;
-  uint32_t max_slots = 0;     // If there are more in the end than in the beginning, as advised;
-  uint64_t scale_ms = 1000;   // then every so often.
-  uint64_t hold_ms = 30'000;  // Of the worker's leases.
-  Workload work = {};         // Of all clients together.
+  uint32_t max_slots = 0;    // If there are more in the end than in the beginning, as advised;
+  uint64_t scale_ms = 1000;  // then every so often.
+  uint64_t hold_ms = 0;      // Of the worker's leases; 0: as any worker.
+  Workload work = {};        // Of all clients together.
 };
 
 // What it tells the fleet. Times are of seconds_now().

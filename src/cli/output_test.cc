@@ -51,17 +51,7 @@ TEST(Output, CountsAgreeWithTheirNouns) {
   EXPECT_EQ(count_of(2, "row"), "2 rows");
 }
 
-TEST(Output, DurationsHaveTheUnitsThatMatter) {
-  EXPECT_EQ(human_time(0), "0s");
-  EXPECT_EQ(human_time(-5), "0s");
-  EXPECT_EQ(human_time(0.0061), "6.1ms");
-  EXPECT_EQ(human_time(0.0111), "11ms");
-  EXPECT_EQ(human_time(0.0999), "0.1s");
-  EXPECT_EQ(human_time(0.25), "0.25s");
-  EXPECT_EQ(human_time(42.4), "42s");
-  EXPECT_EQ(human_time(310), "5m10s");
-  EXPECT_EQ(human_time(12'000), "3h20m");
-  EXPECT_EQ(human_time(190'000), "2d4h");
+TEST(Output, WhatHasJustHappenedHasNoNumber) {
   EXPECT_EQ(ago(0.4), "just now");
   EXPECT_EQ(ago(310.9), "5m10s ago");
 }

@@ -7,8 +7,8 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "client/job_command.h"
-#include "sim/temp_folder.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -35,7 +35,7 @@ class SubmitVerbTest : public TestJobs {
     return path;
   }
 
-  TempFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {

@@ -6,7 +6,7 @@
 #include "aws_protocol/xml.h"
 #include "doors/aws/s3.h"
 #include "doors/aws/sqs.h"
-#include "hub/test_door.h"
+#include "testing/door.h"
 
 namespace dunlin {
 namespace {

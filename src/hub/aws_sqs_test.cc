@@ -5,7 +5,7 @@
 
 #include "doors/aws/later.h"
 #include "doors/aws/sqs_query.h"
-#include "hub/test_door.h"
+#include "testing/door.h"
 
 namespace dunlin {
 namespace {

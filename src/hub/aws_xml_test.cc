@@ -1,7 +1,7 @@
 // XML that clients send to the door, as it comes over HTTP.
 #include <gtest/gtest.h>
 
-#include "hub/test_door.h"
+#include "testing/door.h"
 
 namespace dunlin {
 namespace {

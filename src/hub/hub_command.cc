@@ -42,11 +42,6 @@ namespace {
 
 constexpr Millis kSweepAnswerMax = std::chrono::seconds(5);
 
-Result<std::vector<Address>> check_addresses(const ServeOptions& options,
-                                             const std::vector<std::string>& texts) {
-  return resolve_to_listen(texts, !options.tls_cert.empty(), options.insecure);
-}
-
 Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses,
                                        Service* service = nullptr) {
   std::vector<Address> bound;
@@ -143,15 +138,12 @@ Result<std::string> default_data_folder() { return state_folder("hub"); }
 
 Result<void> run_hub(const ServeOptions& options) {
   const Clock& clock = posix_clock();
-  const std::vector<Address> addresses = TRY(check_addresses(options, options.listen));
-  const std::vector<Address> doors = TRY(check_addresses(options, options.aws));
-  const std::vector<Address> https = TRY(check_addresses(options, options.http));
+  const std::vector<Address> addresses = TRY(addresses_of(options.server, options.server.listen));
+  const std::vector<Address> doors = TRY(addresses_of(options.server, options.aws));
+  const std::vector<Address> https = TRY(addresses_of(options.server, options.http));
   const std::optional<TlsContext> tls =
-      TRY(TlsContext::server_if(options.tls_cert, options.tls_key));
-  const rest::ServiceOptions http_options{
-      .tls = tls ? &*tls : nullptr,
-      .public_url = TRY(rest::check_public_url(options.public_url)),
-      .upload_max = TRY(parse_size(options.max_upload))};
+      TRY(TlsContext::server_if(options.server.tls_cert, options.server.tls_key));
+  const rest::ServiceOptions http_options = TRY(service_options(options.server, tls));
   const Said keep = TRY(check_keep(options));
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
   if (const Result<std::string> token = read_admin_token(folder);
@@ -159,7 +151,7 @@ Result<void> run_hub(const ServeOptions& options) {
     return token.error();
   }
   raise_file_limit();
-  if (!options.debuggable) forbid_inspection();
+  if (!options.server.debuggable) forbid_inspection();
   return_large_buffers();
   Server server(clock, tls ? &*tls : nullptr);
   AwsHost aws_host;
@@ -220,24 +212,14 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   command
       ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
       ->envname("DUNLIN_DATA");
-  command->add_option("--listen", options.listen, "Address host:port; port 0 picks a free one")
-      ->envname("DUNLIN_LISTEN")
-      ->delimiter(',')
-      ->capture_default_str();
+  rest::add_listen_option(*command, options.server, "DUNLIN_LISTEN");
   command->add_option("--aws", options.aws, "Address of the AWS-compatible door: SQS, DynamoDB, S3")
       ->envname("DUNLIN_AWS")
       ->delimiter(',');
   command->add_option("--http", options.http, "Address of the REST service: see docs/REST.md")
       ->envname("DUNLIN_HTTP")
       ->delimiter(',');
-  command
-      ->add_option("--public-url", options.public_url,
-                   "What clients of the REST service put in front of its paths, if that is not "
-                   "the address they speak to")
-      ->envname("DUNLIN_PUBLIC_URL");
-  command->add_option("--max-upload", options.max_upload, "Largest file the REST service takes")
-      ->envname("DUNLIN_MAX_UPLOAD")
-      ->capture_default_str();
+  rest::add_service_options(*command, options.server);
   command
       ->add_option("--keep", options.keep,
                    "How long jobs are kept after their end: 12h, 30d, forever (default: as it is "
@@ -249,16 +231,8 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       ->envname("DUNLIN_KEEP_FAILED");
   command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
       ->envname("DUNLIN_EPHEMERAL");
-  command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")
-      ->envname("DUNLIN_TLS_CERT");
-  command->add_option("--tls-key", options.tls_key, "Private key of the certificate (PEM)")
-      ->envname("DUNLIN_TLS_KEY");
-  command->add_flag("--insecure", options.insecure, "Listen beyond this machine without TLS")
-      ->envname("DUNLIN_INSECURE");
-  command
-      ->add_flag("--debuggable", options.debuggable,
-                 "Let debuggers of its user into the hub; and core dumps")
-      ->envname("DUNLIN_DEBUGGABLE");
+  rest::add_tls_options(*command, options.server);
+  rest::add_debuggable_flag(*command, options.server, "the hub");
   command->add_flag("--no-note", options.no_note,
                     "Leave no note by which your other commands find this hub and its token");
   command->callback([&options, &exit_code] {

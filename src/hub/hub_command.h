@@ -7,24 +7,19 @@
 #include <vector>
 
 #include "base/result.h"
+#include "doors/rest/server_options.h"
 
 namespace dunlin {
 
 struct ServeOptions {
   std::string data;  // Folder; empty: the user's own.
-  std::vector<std::string> listen = {"127.0.0.1:7070"};
+  rest::ServerOptions server = {.listen = {"127.0.0.1:7070"}};
   std::vector<std::string> aws;   // Addresses of the AWS-compatible door; empty: there is none.
   std::vector<std::string> http;  // Addresses of the REST service; empty: there is none.
-  std::string public_url;         // Of that service: see rest::Setting.
-  std::string max_upload = "1G";
   std::string keep;         // How long jobs are kept after their end; empty: as the store says.
   std::string keep_failed;  // If a task failed, or they were cancelled or skipped.
   bool ephemeral = false;
-  std::string tls_cert;
-  std::string tls_key;
-  bool insecure = false;
-  bool debuggable = false;  // See base/inspection.h.
-  bool no_note = false;     // Other programs of the user are not to find it.
+  bool no_note = false;  // Other programs of the user are not to find it.
 };
 
 // Serves until SIGTERM or SIGINT. Everything is checked before anything is changed.

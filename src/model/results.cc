@@ -124,6 +124,12 @@ Result<void> ResultFollower::add(uint64_t number, const model::Page& page, const
   return {};
 }
 
+Result<void> ResultFollower::add(const model::Reply& reply, const Take& take) {
+  if (reply.job() != job_) return {};
+  for (const auto& part : reply.parts()) TRY(add(part.page(), part.outcomes(), take));
+  return {};
+}
+
 Result<void> ResultFollower::look(Table& table, const Take& take) {
   return read_pages(
       table, job_, 0, complete_.size(), [&](uint64_t number) { return complete_[number]; },

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 
 #include "run/joblog.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -19,13 +19,6 @@ std::string line_of(uint64_t task) {
 
 class JoblogFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "dunlin-joblog-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return folder_ + "/log"; }
   std::string text() const {
     std::ifstream file(path());
@@ -45,7 +38,8 @@ class JoblogFileTest : public testing::Test {
     return text();
   }
 
-  std::string folder_;
+  const TestFolder temp_;
+  const std::string folder_ = temp_.path();
   const std::string head_ = std::string(kJoblogHeader);
   const std::string all_ = line_of(0) + line_of(1) + line_of(2);
 };

@@ -29,9 +29,9 @@ std::vector<std::string> facts_of(const RunProgress& progress) {
   std::vector<std::string> facts{fmt::format("{:>{}}/{}", progress.done(), total.size(), total)};
   if (progress.failed > 0) facts.push_back(fmt::format("{} failed", progress.failed));
   if (progress.done() == progress.total) {
-    facts.push_back("in " + human_duration(progress.elapsed));
+    facts.push_back("in " + human_time(progress.elapsed));
   } else if (progress.left) {
-    facts.push_back(human_duration(*progress.left) + " left");
+    facts.push_back(human_time(*progress.left) + " left");
   }
   if (progress.per_s > 0) facts.push_back(human_rate(progress.per_s));
   return facts;
@@ -105,8 +105,8 @@ std::string progress_text(const RunProgress& progress) {
   if (progress.failed > 0) text += fmt::format(", {} failed", progress.failed);
   if (progress.running > 0) text += fmt::format(", {} running", progress.running);
   if (progress.per_s > 0) text += ", " + human_rate(progress.per_s);
-  if (progress.done() == progress.total) return text + ", took " + human_duration(progress.elapsed);
-  if (progress.left) text += fmt::format(", {} left", human_duration(*progress.left));
+  if (progress.done() == progress.total) return text + ", took " + human_time(progress.elapsed);
+  if (progress.left) text += fmt::format(", {} left", human_time(*progress.left));
   return text;
 }
 

@@ -48,9 +48,9 @@ TEST(RunProgress, TheBarMayHaveColoursAndFineLines) {
 
 TEST(RunProgress, AnEndedRunSaysHowLongItTook) {
   const RunProgress ended{.total = 3, .ok = 3, .per_s = 1.5, .elapsed = 2s};
-  EXPECT_EQ(progress_bar(ended, {.width = 50}), "100% ##################  3/3  in 2.0s  1.5/s");
-  EXPECT_EQ(progress_text(ended), "3 of 3 done (100%), 1.5/s, took 2.0s");
-  EXPECT_EQ(progress_text({}), "0 of 0 done (100%), took 0.0s");
+  EXPECT_EQ(progress_bar(ended, {.width = 50}), "100% ##################  3/3  in 2s  1.5/s");
+  EXPECT_EQ(progress_text(ended), "3 of 3 done (100%), 1.5/s, took 2s");
+  EXPECT_EQ(progress_text({}), "0 of 0 done (100%), took 0s");
 }
 
 TEST(RunProgress, ALineOfTextSaysTheSame) {

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "model/keys.h"
 #include "run/runner.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -14,16 +12,9 @@ namespace {
 class ShownTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "dunlin-shown-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     auto opened = open_file_store(folder_ + "/store");
     ASSERT_TRUE(opened.ok());
     store_ = std::move(opened).value();
-  }
-  void TearDown() override {
-    store_.reset();
-    std::filesystem::remove_all(folder_);
   }
   void publish(uint64_t page, const std::vector<uint32_t>& offsets) {
     model::Page record;
@@ -42,7 +33,8 @@ class ShownTest : public testing::Test {
     return tasks;
   }
 
-  std::string folder_;
+  const TestFolder temp_;
+  const std::string folder_ = temp_.path();
   std::unique_ptr<FileStore> store_;
 };
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -74,7 +74,7 @@ TEST(Input, ALineOverTheLimitIsRefusedByNumber) {
 }
 
 TEST(Input, AFileIsReadWholeOrRefused) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string file = folder.path() + "/f";
   std::ofstream(file) << "12345";
   EXPECT_EQ(read_input(file, 5).value(), "12345");
@@ -85,7 +85,7 @@ TEST(Input, AFileIsReadWholeOrRefused) {
 }
 
 TEST(Input, APipeIsCopiedSoThatItCanBeReadTwice) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string file = folder.path() + "/fifo";
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(file) << std::string(200'000, 'x'); });

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "model/expand.h"
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -62,7 +62,7 @@ class Sources : public testing::Test {
   }
 
  private:
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(Sources, MakeAllCombinationsTheLastFastest) {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/temp_folder.h"
 #include "store/request.h"
 #include "stores/hub_engine.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -38,9 +38,8 @@ TEST(Open, MemoryIsAStore) {
 }
 
 TEST(Open, AFolderIsAStoreThatOutlivesTheProcess) {
-  std::string folder = testing::TempDir() + "open-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string url = "file:" + folder + "/new";
+  const TestFolder folder;
+  const std::string url = "file:" + folder.path() + "/new";
   {
     auto store = open_store(url, {});
     ASSERT_TRUE(store.ok()) << store.error().what;
@@ -49,7 +48,6 @@ TEST(Open, AFolderIsAStoreThatOutlivesTheProcess) {
   auto store = open_store(url, {});
   ASSERT_TRUE(store.ok()) << store.error().what;
   EXPECT_EQ(store.value()->queue().depth("q").value().ready, 1U);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Open, BadUrlsSayWhatIsWrongAndWhatThereIs) {
@@ -132,7 +130,7 @@ TEST(Open, ATokenFileIsNamedBeforeAnythingIsAsked) {
 }
 
 TEST(Open, LookingMakesNoStore) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string url = "file:" + folder.path() + "/store";
   const auto refused = open_store(url, {.make = false});
   ASSERT_FALSE(refused.ok());

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/who.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -17,14 +18,11 @@ namespace {
 class OwnHub : public testing::Test {
  protected:
   OwnHub() {
-    std::string path = testing::TempDir() + "/own-hub-XXXXXX";
-    root_ = mkdtemp(path.data());
     if (const char* state = std::getenv("XDG_STATE_HOME")) before_ = state;
     setenv("XDG_STATE_HOME", root_.c_str(), 1);
   }
   ~OwnHub() override {
     before_.empty() ? unsetenv("XDG_STATE_HOME") : setenv("XDG_STATE_HOME", before_.c_str(), 1);
-    std::filesystem::remove_all(root_);
   }
   std::string file(const std::string& name) const { return root_ + "/dunlin/hubs/" + name; }
   static std::string own(const std::string& address) { return host_name() + "@" + address; }
@@ -33,7 +31,8 @@ class OwnHub : public testing::Test {
     std::ofstream(file(name)) << text;
     chmod(file(name).c_str(), mode);
   }
-  std::string root_;
+  const TestFolder folder_;
+  const std::string root_ = folder_.path();
   std::string before_;
 };
 

@@ -220,4 +220,8 @@ Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id) {
   return stored;
 }
 
+Error changing(const std::string& id) {
+  return {Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+}
+
 }  // namespace dunlin::tascaas

@@ -58,7 +58,7 @@ Result<int> run(const TenantJobsVerb& verb, const StoreTarget& target) {
         target.json ? json_line(tascaas::job_json(job)) : fmt::format("{} {}\n", job.id, job.state);
     columns.add({job.id, job.state, std::to_string(job.partitions), std::to_string(job.done),
                  std::to_string(job.iterations),
-                 job.eta ? human_duration(std::chrono::seconds(*job.eta)) : "-",
+                 job.eta ? human_time(std::chrono::seconds(*job.eta)) : "-",
                  job.refused.empty() ? "-" : cell(job.refused)});
   }
   TRY(print(target.form() == Form::plain ? columns.text() : lines));

@@ -121,8 +121,7 @@ Result<int> run(const TenantListVerb&, const StoreTarget& target) {
   for (const tascaas::Tenant& tenant : TRY(tascaas::list_tenants(store->table()))) {
     lines += target.json ? json_line(tenant_json(tenant)) : tenant.name() + "\n";
     columns.add({tenant.name(), std::to_string(tenant.init_partitions()),
-                 std::to_string(tenant.max_partitions()),
-                 human_duration(Millis(tenant.scale_ms()))});
+                 std::to_string(tenant.max_partitions()), human_time(Millis(tenant.scale_ms()))});
   }
   TRY(print(target.form() == Form::plain ? columns.text() : lines));
   return kExitDone;

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(LeftWorkers, OnlyFoldersOfThisHostThatNobodyHoldsAndNobodyNamedGo) {
-  std::string root = testing::TempDir() + "/left-XXXXXX";
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const TestFolder folder;
+  const std::string& root = folder.path();
   for (const char* name : {"node-1-00ff", "node-2-00ff", "node-3-00ff", "node-4-00FF",
                            "node-x-0000", "node-1-00ff0", "node", "other-1-00ff", "w1"}) {
     fs::create_directories(root + "/" + name + "/1");
@@ -31,7 +32,6 @@ TEST(LeftWorkers, OnlyFoldersOfThisHostThatNobodyHoldsAndNobodyNamedGo) {
     EXPECT_TRUE(fs::exists(root + "/" + name + "/1/file")) << name;
   }
   close(held);
-  fs::remove_all(root);
 }
 
 TEST(LeftWorkers, NoFolderIsNothingToRemove) {

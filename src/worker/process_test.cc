@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 
 #include "model/keys.h"
-#include "sim/temp_folder.h"
+#include "testing/slots.h"
+#include "testing/temp_folder.h"
 #include "worker/stamps.h"
-#include "worker/test_slots.h"
 
 namespace dunlin {
 namespace {
@@ -474,7 +474,7 @@ TEST(Process, TasksThatRunTogetherHaveSlotsWithDifferentNumbers) {
 }
 
 TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string fifo = folder.path() + "/pids";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const pid_t worker = fork();
@@ -494,7 +494,7 @@ TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
 }
 
 TEST(Process, ATaskDiesWithItsKilledWorker) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string fifo = folder.path() + "/pid";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const pid_t worker = fork();

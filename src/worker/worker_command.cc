@@ -43,7 +43,7 @@ Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   options.tags.insert(verb.tags.begin(), verb.tags.end());
   if (!verb.mem.empty()) options.mem_bytes = TRY(parse_size(verb.mem));
   options.gpus = verb.gpus;
-  options.hold = TRY(parse_duration(verb.hold));
+  if (!verb.hold.empty()) options.hold = TRY(parse_duration(verb.hold));
   if (!verb.idle_exit.empty()) options.idle_exit = TRY(parse_duration(verb.idle_exit));
   return with_defaults(std::move(options));
 }
@@ -113,7 +113,7 @@ void say_why_it_waits(const WorkerMind& mind, Millis hold) {
   log::info(
       "still here: the store must take back what this worker holds, and does not answer; one more "
       "signal leaves at once, and others get it when its lease ends, within {}",
-      human_duration(hold));
+      human_time(hold));
 }
 
 // Until it has left; false if it was told not to wait for the store any more.
@@ -270,7 +270,7 @@ void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
   command
       .add_option("--hold", verb.hold,
                   "After this long without a sign of life its tasks go to others")
-      ->capture_default_str()
+      ->default_str(human_time(WorkerOptions().hold))
       ->envname("DUNLIN_HOLD");
   command.add_option("--idle-exit", verb.idle_exit, "Leave after so long without work, as 10m")
       ->envname("DUNLIN_IDLE_EXIT");

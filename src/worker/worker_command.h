@@ -22,7 +22,7 @@ struct WorkerVerb {
   std::string mem = {};
   uint32_t gpus = 0;
   std::string name = {};
-  std::string hold = "30s";
+  std::string hold = {};  // Empty: that of WorkerOptions.
   std::string idle_exit = {};
   std::string folder = {};
   bool allow_root = false;

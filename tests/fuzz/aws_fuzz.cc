@@ -12,7 +12,7 @@
 #include "doors/aws/aws_chunked.h"
 #include "doors/aws/expression.h"
 #include "doors/aws/keys.h"
-#include "hub/test_door.h"
+#include "testing/door.h"
 #include "tests/fuzz/target.h"
 
 namespace dunlin {

@@ -9,11 +9,11 @@
 #include "doors/rest/job_body.h"
 #include "doors/rest/json_body.h"
 #include "doors/rest/openapi.h"
-#include "hub/test_rest.h"
 #include "hub/token.h"
 #include "model/keys.h"
 #include "model/rows.h"
 #include "model/submit.h"
+#include "testing/rest.h"
 
 namespace dunlin::rest {
 namespace {

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "cli/target_options.h"
 #include "doors/rest/api.h"
-#include "doors/rest/call.h"
 #include "doors/rest/service.h"
 #include "doors/rest/token_file.h"
 #include "net/listen.h"
@@ -66,18 +65,17 @@ Result<Access> access_to(const RestVerb& verb, const std::string& at) {
 }  // namespace
 
 Result<int> run(const RestVerb& verb) {
-  const auto addresses = TRY(resolve_to_listen(verb.listen, !verb.tls_cert.empty(), verb.insecure));
-  const auto tls = TRY(TlsContext::server_if(verb.tls_cert, verb.tls_key));
-  const rest::ServiceOptions options{.tls = tls ? &*tls : nullptr,
-                                     .public_url = TRY(rest::check_public_url(verb.public_url)),
-                                     .upload_max = TRY(parse_size(verb.max_upload))};
+  const rest::ServerOptions& server = verb.server;
+  const auto addresses = TRY(addresses_of(server, server.listen));
+  const auto tls = TRY(TlsContext::server_if(server.tls_cert, server.tls_key));
+  const rest::ServiceOptions options = TRY(service_options(server, tls));
   RestVerb found = verb;
   find_own_hub(found.target);
   const std::string at =
       found.target.at.empty() ? "file:" + TRY(state_folder("store")) : found.target.at;
   const int signals = watch_signals({SIGTERM, SIGINT});
   raise_file_limit();
-  if (!verb.debuggable) forbid_inspection();
+  if (!server.debuggable) forbid_inspection();
   Access access = TRY(access_to(found, at));
   rest::Stores stores(access.open, access.only, posix_clock());
   stores.set_own(access.own);
@@ -108,27 +106,10 @@ void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code) {
       "At a store without tokens, --token-file is where clients find the one they need; it is made "
       "if it is missing.\n");
   add_store_options(command, verb.target);
-  command
-      .add_flag("--debuggable", verb.debuggable,
-                "Let debuggers of its user into the service; and core dumps")
-      ->envname("DUNLIN_DEBUGGABLE");
-  command.add_option("--listen", verb.listen, "Address host:port; port 0 picks a free one")
-      ->envname("DUNLIN_REST_LISTEN")
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--tls-cert", verb.tls_cert, "Certificate with its chain (PEM)")
-      ->envname("DUNLIN_TLS_CERT");
-  command.add_option("--tls-key", verb.tls_key, "Private key of the certificate (PEM)")
-      ->envname("DUNLIN_TLS_KEY");
-  command.add_flag("--insecure", verb.insecure, "Listen beyond this machine without TLS")
-      ->envname("DUNLIN_INSECURE");
-  command
-      .add_option("--public-url", verb.public_url,
-                  "What clients put in front of paths, if that is not the address they speak to")
-      ->envname("DUNLIN_PUBLIC_URL");
-  command.add_option("--max-upload", verb.max_upload, "Largest file it takes")
-      ->envname("DUNLIN_MAX_UPLOAD")
-      ->capture_default_str();
+  rest::add_debuggable_flag(command, verb.server, "the service");
+  rest::add_listen_option(command, verb.server, "DUNLIN_REST_LISTEN");
+  rest::add_tls_options(command, verb.server);
+  rest::add_service_options(command, verb.server);
   command.callback([&verb, &exit_code] {
     const Result<int> ran = run(verb);
     exit_code = ran.ok() ? ran.value() : report(ran.error());

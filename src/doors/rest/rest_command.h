@@ -8,18 +8,13 @@
 
 #include "base/result.h"
 #include "cli/store_target.h"
+#include "doors/rest/server_options.h"
 
 namespace dunlin {
 
 struct RestVerb {
   StoreTarget target = {};
-  std::vector<std::string> listen = {"127.0.0.1:7071"};
-  std::string tls_cert = {};
-  std::string tls_key = {};
-  bool insecure = false;
-  bool debuggable = false;  // See base/inspection.h.
-  std::string public_url = {};
-  std::string max_upload = "1G";
+  rest::ServerOptions server = {.listen = {"127.0.0.1:7071"}};
 };
 
 Result<int> run(const RestVerb& verb);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "doors/rest/call.h"
-#include "hub/test_rest.h"
 #include "hub/token.h"
+#include "testing/rest.h"
 
 namespace dunlin::rest {
 namespace {

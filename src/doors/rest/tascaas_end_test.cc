@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "hub/test_tenant.h"
 #include "tascaas/ending.h"
 #include "tascaas/turns.h"
+#include "testing/tenant.h"
 
 namespace dunlin::rest {
 namespace {

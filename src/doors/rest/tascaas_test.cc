@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "hub/test_tenant.h"
+#include "testing/tenant.h"
 
 namespace dunlin::rest {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "doors/rest/send_file.h"
-#include "hub/test_tenant.h"
+#include "testing/tenant.h"
 
 namespace dunlin::rest {
 namespace {

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "base/env_posix.h"
-#include "sim/clock.h"
 #include "sim/disk.h"
-#include "sim/temp_folder.h"
 #include "store/contract.h"
+#include "testing/clock.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -23,7 +23,7 @@ class FileSubject final : public StoreSubject {
   bool waits() const override { return true; }
 
  private:
-  TempFolder folder_;
+  TestFolder folder_;
   SkipClock clock_;
   std::unique_ptr<FileStore> store_;
 };
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(File, StoreContract, testing::Values(&file_subject));
 INSTANTIATE_TEST_SUITE_P(File, WaitingContract, testing::Values(&file_subject));
 
 TEST(FileStore, WritersThatComeTogetherShareASync) {
-  const TempFolder folder;
+  const TestFolder folder;
   CountingDisk disk;
   constexpr int kThreads = 16;
   constexpr int kPushes = 50;
@@ -115,7 +115,7 @@ TEST(FileStore, WritersThatComeTogetherShareASync) {
 }
 
 TEST(FileStore, ASecondOwnerIsToldWhoTheFirstIs) {
-  const TempFolder folder;
+  const TestFolder folder;
   const auto first = open_file_store(folder.path()).value();
   const auto second = open_file_store(folder.path());
   ASSERT_FALSE(second.ok());

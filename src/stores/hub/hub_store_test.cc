@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/env_posix.h"
-#include "net/test_certificate.h"
-#include "net/test_listener.h"
 #include "net/tls.h"
 #include "store/memory.h"
 #include "stores/open.h"
+#include "testing/certificate.h"
+#include "testing/listener.h"
 #include "wire/codec.h"
 #include "wire/frame.h"
 

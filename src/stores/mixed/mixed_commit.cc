@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "store/compare_and_set.h"
 #include "stores/mixed/mixed_store.h"
 
 namespace dunlin {
 namespace {
 
-constexpr int kTries = 8;
 constexpr size_t kRowBytes = 512;  // Of a message's row, beside its body and its note, at most.
 
 // No row ever has it: who compares with it is refused, unless the commit was made before.
@@ -187,12 +187,12 @@ Answer MixedStore::on(Commit&& commit) {
   }
   std::optional<Error> refused;
   std::vector<std::pair<std::string, uint64_t>> compared;
-  for (int tries = 0; tries < kTries; ++tries) {
-    Plan plan = TRY(this->plan(commit, tries > 0));
+  const auto committed = compare_and_set([&]() -> Round<Committed> {
+    Plan plan = TRY(this->plan(commit, refused.has_value()));
     // Nothing has changed in the messages: it is a row of the caller's that did, or a lease.
-    if (refused && plan.compared() == compared) break;
+    if (refused && plan.compared() == compared) return *refused;
     compared = plan.compared();
-    if (plan.writes.empty()) return Committed{0};
+    if (plan.writes.empty()) return std::optional(Committed{0});
     if (plan.writes.size() > parts_.writes_max) {
       return Error{Code::unsupported,
                    fmt::format("a commit of {} rows: this store takes {} at once",
@@ -204,7 +204,7 @@ Answer MixedStore::on(Commit&& commit) {
     if (!version.ok()) {
       refused = version.error();
       if (!stale.empty()) refused = stale_lease(stale);
-      continue;
+      return std::optional<Committed>();
     }
     std::vector<HintSender::Posted> hints;
     for (const auto& [key, change] : plan.changes) {
@@ -223,9 +223,10 @@ Answer MixedStore::on(Commit&& commit) {
                               {version.value(), new_message(*change.fresh)}, &change.fresh->body));
     }
     parts_.shared->sender.post(std::move(hints));
-    return Committed{plan.puts ? version.value() : 0};
-  }
-  return *refused;
+    return std::optional(Committed{plan.puts ? version.value() : 0});
+  });
+  const auto made = TRY(committed);
+  return made ? Answer(*made) : *refused;
 }
 
 // Messages alone may be written in parts: each push and finish stands for itself. (A finish and a

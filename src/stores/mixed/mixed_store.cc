@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wait.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
@@ -15,7 +16,7 @@ constexpr Millis kLookEvery = Millis(5000);  // Without a hint, in case one was 
 constexpr Millis kLookFailing = Millis(1000);
 constexpr Millis kDeaf = Millis(10'000);         // Asking a service that is away takes seconds.
 constexpr Millis kSettleAfter = Millis(10'000);  // Before the service thinks that we are lost.
-constexpr int kTries = 4;
+constexpr int kTakes = 4;  // Of candidates, before a pull comes to nothing: others took them.
 
 size_t bytes_of(const std::vector<Delivery>& deliveries) {
   size_t bytes = 0;
@@ -260,11 +261,11 @@ Result<std::vector<Delivery>> MixedStore::take(const Pull& pull, Candidates&& ca
     ++count;
   }
   candidates.erase(candidates.begin() + static_cast<ptrdiff_t>(count), candidates.end());
-  for (int tries = 0; tries < kTries && !candidates.empty(); ++tries) {
+  for (int tries = 0; tries < kTakes && !candidates.empty(); ++tries) {
     if (TRY(lease(pull, candidates))) return deliver(pull, std::move(candidates));
     // Somebody was quicker with one of them, at least.
     TRY(keep_ready(pull.queue, candidates));
-    if (tries == kTries / 2 && candidates.size() > 1) {
+    if (tries == kTakes / 2 && candidates.size() > 1) {
       candidates.erase(candidates.begin() + 1, candidates.end());
     }
   }
@@ -355,8 +356,12 @@ Answer MixedStore::on(const Renew& renew) {
 Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> leases, Lost& lost) {
   std::vector<std::string> keys;
   for (const Lease& lease : leases) keys.push_back(message_key(renew.queue, lease.id));
-  for (int tries = 0; tries < kTries; ++tries) {
-    std::vector<SeenMessage> seen = TRY(tries == 0 ? recall(keys) : read_messages(keys));
+  const Error busy = {Code::unavailable,
+                      fmt::format("the leases in queue {} change all the time", renew.queue)};
+  bool again = false;
+  const auto renewed = compare_and_set(busy, [&]() -> Round<bool> {
+    const bool remembered = !std::exchange(again, true);
+    std::vector<SeenMessage> seen = TRY(remembered ? recall(keys) : read_messages(keys));
     std::vector<Write> writes;
     std::vector<size_t> kept;
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -371,13 +376,13 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
           Put{std::string(kMessageRows), keys[i], encode(seen[i].row), seen[i].version});
     }
     // What is remembered may be old: only a look says that a lease is lost.
-    if (tries == 0 && kept.size() < keys.size()) continue;
-    const auto version = writes.empty() ? Result<uint64_t>(0) : write_rows(std::move(writes));
-    if (!version.ok() && version.error().code == Code::conflict) continue;
-    TRY(version);
+    if (remembered && kept.size() < keys.size()) return std::optional<bool>();
+    const auto version =
+        TRY(unless_conflict(writes.empty() ? Result<uint64_t>(0) : write_rows(std::move(writes))));
+    if (!version) return std::optional<bool>();
     std::vector<HintSender::Posted> hints;
     for (const size_t i : kept) {
-      seen[i].version = version.value();
+      seen[i].version = *version;
       parts_.shared->saw(keys[i], seen[i], clock_.now());
       if (renew.hold == Millis(0))
         hints.push_back(hint_at(renew.queue, leases[i].id, seen[i], nullptr));
@@ -389,10 +394,9 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
       lost.leases.push_back(leases[i]);
       parts_.shared->forget(keys[i]);
     }
-    return {};
-  }
-  return Error{Code::unavailable,
-               fmt::format("the leases in queue {} change all the time", renew.queue)};
+    return std::optional(true);
+  });
+  return renewed.ok() ? Result<void>() : renewed.error();
 }
 
 // What is known of these messages; rows are read if one is not.

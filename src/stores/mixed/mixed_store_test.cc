@@ -3,9 +3,9 @@
 #include <deque>
 #include <thread>
 
-#include "sim/clock.h"
 #include "store/contract.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -1,5 +1,5 @@
 // A hub with its AWS-compatible door, without sockets: bytes in, bytes out, and time that stands
-// still until it is moved. For tests and fuzzing.
+// still until it is moved. For tests and fuzzing. One thread.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // The REST service for tests: on a free port of 127.0.0.1, over a hub of its own, with a clock that
-// can be moved.
+// can be moved. The service and its hub have threads of their own; the test uses this from one.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 #include "base/env_posix.h"
 #include "doors/rest/api.h"
 #include "doors/rest/service.h"
-#include "http/test_client.h"
-#include "hub/test_hub.h"
 #include "stores/open.h"
+#include "testing/http_client.h"
+#include "testing/hub.h"
 
 namespace dunlin {
 

@@ -1,4 +1,5 @@
-// A tenant of the REST service for tests, and what its infrastructures and partitions say.
+// A tenant of the REST service for tests, and what its infrastructures and partitions say. One
+// thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,11 +8,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "hub/test_rest.h"
 #include "tascaas/files.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
+#include "testing/rest.h"
 
 namespace dunlin {
 

@@ -1,5 +1,6 @@
 // A listening TCP socket on a free port of 127.0.0.1, and the server's end of a connection, for
-// tests that need a real peer. Calls block; they stop the test if they wait for long.
+// tests that need a real peer. Calls block; they stop the test if they wait for long. One thread at
+// a time.
 #pragma once
 
 #include <array>

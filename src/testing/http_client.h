@@ -1,4 +1,5 @@
-// A client of HTTP for tests and benchmarks, which says what they want. Calls block.
+// A client of HTTP for tests and benchmarks, which says what they want. Calls block. One thread at
+// a time.
 #pragma once
 
 #include <array>

@@ -1,9 +1,8 @@
-// Slots for tests: a folder that goes away, short ways to assign and to wait for endings.
+// Slots for tests: a folder that goes away, short ways to assign and to wait for endings. The slots
+// are threads; the test uses this from one.
 #pragma once
 
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "testing/temp_folder.h"
 #include "worker/slots.h"
 
 namespace dunlin {
@@ -26,18 +26,11 @@ class TestSlots {
   static constexpr int kPatienceMs = 60'000;
 
   explicit TestSlots(SlotOptions options = {}) {
-    std::string pattern = std::filesystem::temp_directory_path() / "dunlin-slots-XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    root_ = pattern;
     options.folder = folder();
     if (options.worker_id.empty()) options.worker_id = "worker-1";
     Result<std::unique_ptr<Slots>> started = Slots::start(std::move(options));
     CHECK(started.ok());
     slots_ = std::move(started).value();
-  }
-  ~TestSlots() {
-    slots_.reset();
-    std::filesystem::remove_all(root_);
   }
   TestSlots(const TestSlots&) = delete;
   TestSlots& operator=(const TestSlots&) = delete;
@@ -46,8 +39,8 @@ class TestSlots {
   Slots* operator->() { return slots_.get(); }
   void stop() { slots_.reset(); }
 
-  const std::string& root() const { return root_; }  // For the test's own files.
-  std::string folder() const { return root_ + "/worker"; }
+  const std::string& root() const { return root_.path(); }  // For the test's own files.
+  std::string folder() const { return root() + "/worker"; }
 
   // A spec that lives as long as this.
   model::Spec& spec() { return specs_.emplace_back(); }
@@ -104,7 +97,7 @@ class TestSlots {
 
   // A pipe with a name, through which a task tells that it has come so far.
   std::string fifo(const std::string& name) {
-    std::string path = root_ + "/" + name;
+    std::string path = root() + "/" + name;
     CHECK(mkfifo(path.c_str(), 0600) == 0);
     return path;
   }
@@ -116,7 +109,7 @@ class TestSlots {
   }
 
  private:
-  std::string root_;
+  const TestFolder root_;  // Goes after the slots.
   std::list<model::Spec> specs_;
   std::unique_ptr<Slots> slots_;
   uint64_t ticket_ = 0;

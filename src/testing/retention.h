@@ -1,5 +1,5 @@
 // For tests of what is removed: jobs that have ended, stores that count or die, and a look at what
-// is left.
+// is left. One thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "model/release.h"
 #include "retention/remove.h"
 #include "retention/sweeper.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 

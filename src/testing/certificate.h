@@ -1,18 +1,15 @@
-// Certificates for tests: made on the spot, signed by themselves, valid for an hour.
+// Certificates for tests: made on the spot, signed by themselves, valid for an hour. Any thread.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string>
-#include <unistd.h>
 
 #include "base/check.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 
@@ -21,9 +18,6 @@ class TestCertificate {
  public:
   // `names` is in OpenSSL's form: "DNS:hub.example,IP:127.0.0.1".
   explicit TestCertificate(const std::string& names) {
-    std::string folder = testing::TempDir() + "certificate-XXXXXX";
-    CHECK(mkdtemp(folder.data()) != nullptr);
-    folder_ = folder;
     const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"),
                                                                   EVP_PKEY_free);
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
@@ -51,18 +45,14 @@ class TestCertificate {
           PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1);
     CHECK(std::fclose(file) == 0);
   }
-  ~TestCertificate() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   TestCertificate(const TestCertificate&) = delete;
   TestCertificate& operator=(const TestCertificate&) = delete;
 
-  std::string cert_file() const { return folder_ + "/cert.pem"; }
-  std::string key_file() const { return folder_ + "/key.pem"; }
+  std::string cert_file() const { return folder_.path() + "/cert.pem"; }
+  std::string key_file() const { return folder_.path() + "/key.pem"; }
 
  private:
-  std::string folder_;
+  const TestFolder folder_;
 };
 
 }  // namespace dunlin

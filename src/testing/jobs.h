@@ -1,4 +1,4 @@
-// Jobs and outcomes written by hand, for tests of what reads them.
+// Jobs and outcomes written by hand, for tests of what reads them. One thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "model/rows.h"
 #include "model/submit.h"
 #include "model/tree.h"
-#include "sim/clock.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 
