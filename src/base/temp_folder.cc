@@ -16,7 +16,8 @@ Result<TempFolder> TempFolder::make(const std::string& parent) {
   path += "/dunlin-XXXXXX";
   if (!failed && mkdtemp(path.data()) == nullptr) failed.assign(errno, std::generic_category());
   if (failed) {
-    return Error{Code::invalid, fmt::format("cannot make a folder {}: {}; choose another place",
+    return Error{Code::invalid, fmt::format("cannot make a folder {}: {}; choose another place "
+                                            "with --folder or TMPDIR",
                                             path, failed.message())};
   }
   return TempFolder(std::move(path));

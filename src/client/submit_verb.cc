@@ -28,8 +28,6 @@ namespace dunlin {
 namespace {
 
 constexpr uint64_t kShownTasks = 10;  // Of a dry run.
-constexpr size_t kStdinInlineMax = 2 << 10;
-
 // A job that is ready to be submitted.
 struct Draft {
   std::string id;

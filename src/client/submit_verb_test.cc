@@ -128,6 +128,29 @@ TEST_F(SubmitVerbTest, JobsOfAFileComeAfterEachOther) {
   EXPECT_EQ(get_row(store->table(), kWaits, job.id()).value().version != 0, true);
 }
 
+TEST_F(SubmitVerbTest, JobsOfAFileMayNameTheirOwnersAndKeys) {
+  const std::string path = file("jobs.toml",
+                                "[[job]]\ncommand = \"true\"\nowner = \"bob\"\nkey = \"mine\"\n"
+                                "[[job]]\ncommand = \"true\"\n");
+  const SubmitVerb verb{.job_file = path, .said = {{"owner", {"ann"}}, {"key", {"night"}}}};
+  const std::string ids = say(verb);
+  EXPECT_EQ(say(verb), ids);
+  const auto job_on = [&](size_t line) {
+    return read_job(store->table(), ids.substr(line * 14, 13)).value().record;
+  };
+  EXPECT_EQ(job_on(0).spec().owner(), "bob");
+  EXPECT_EQ(job_on(0).key(), "mine");
+  EXPECT_EQ(job_on(1).spec().owner(), "ann");
+  EXPECT_EQ(job_on(1).key(), "night.2");
+}
+
+TEST_F(SubmitVerbTest, AJobOfAFileMayHaveALargeStandardInput) {
+  const std::string large(200'000, 'x');
+  say({.job_file = file("jobs.toml", "[[job]]\ncommand = \"cat\"\nstdin = \"" + large + "\"\n")});
+  const std::string name = only_job().spec().stdin_blob();
+  EXPECT_EQ(store->blobs().get(name, 0, 300'000).value(), large);
+}
+
 TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
   model::Spec spec = spec_of(3);
   spec.set_reply("reply.j");

@@ -1,11 +1,18 @@
-// How fields of the usual kinds are set and read back: each is made from the two functions of the
-// record. Pure; from any thread. Only for the rows of spec/.
+// What fields of the usual kinds share: their schemas, and how they are set and read back, each
+// made from the two functions of the record. Pure; from any thread. Only for the rows of spec/.
 #pragma once
 
 #include "spec/fields.h"
 #include "spec/values.h"
 
 namespace dunlin {
+
+inline constexpr std::string_view kDurationSchema =
+    R"({"type":"string","pattern":"^(0|[0-9]+(ms|s|m|h|d))$","maxLength":20,
+        "examples":["90s","500ms"]})";
+inline constexpr std::string_view kSizeSchema =
+    R"({"type":["integer","string"],"minimum":0,"maximum":9007199254740991,"maxLength":20,
+        "examples":["4G",1048576]})";
 
 // Null for what is as if it was not said.
 template <typename T>
@@ -40,14 +47,5 @@ inline constexpr FieldAccess kNeedAccess = {
       return {};
     },
     .get = [](const model::Job& job) { return unless_empty((job.spec().requires_().*Get)()); }};
-
-// An option of a job's inputs that is on or off. It shows in what is stored, not as itself.
-template <auto Member>
-inline constexpr FieldAccess kInputFlagAccess = {
-    .set = [](const Json& value, JobDraft& draft) -> Result<void> {
-      draft.options.*Member = TRY(flag_of(value));
-      return {};
-    },
-    .get = [](const model::Job& /*job*/) { return Json(); }};
 
 }  // namespace dunlin

@@ -15,8 +15,6 @@
 namespace dunlin {
 namespace {
 
-constexpr size_t kStdinInlineMax = 2 << 10;
-
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 
 bool is_typed(Entrance entrance) {

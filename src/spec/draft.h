@@ -26,6 +26,8 @@
 
 namespace dunlin {
 
+inline constexpr size_t kStdinInlineMax = 2 << 10;  // Bytes in the job itself; more are a blob.
+
 // Where descriptions come from.
 enum class Entrance : uint8_t {
   command_line = 1,  // dunlin submit

@@ -102,13 +102,6 @@ Json get_delivery(const model::Job& job) {
   return found == std::end(kDeliveries) ? Json() : Json(found->word);
 }
 
-constexpr std::string_view kDurationSchema =
-    R"({"type":"string","pattern":"^(0|[0-9]+(ms|s|m|h|d))$","maxLength":20,
-        "examples":["90s","500ms"]})";
-constexpr std::string_view kSizeSchema =
-    R"({"type":["integer","string"],"minimum":0,"maximum":9007199254740991,"maxLength":20,
-        "examples":["4G",1048576]})";
-
 constexpr JobField kRows[] = {
     {.name = "env",
      .shape = Shape::variables,

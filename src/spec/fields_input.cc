@@ -111,12 +111,47 @@ Result<void> set_values(const Json& value, JobDraft& draft) {
   draft.sources.push_back({std::move(values), "", false});
   return {};
 }
+
+// Rows of CSV are stored as their fields, with this between them.
+bool has_rows(const model::Inputs& inputs) {
+  return !inputs.json() && inputs.colsep() == std::string(1, kColumnEnd);
+}
+
+std::string csv_of(const std::string& row) {
+  std::string out;
+  for (size_t begin = 0; begin <= row.size();) {
+    const size_t end = std::min(row.find(kColumnEnd, begin), row.size());
+    const std::string_view field = std::string_view(row).substr(begin, end - begin);
+    const bool quoted = field.find_first_of(",\"\r\n") != std::string_view::npos;
+    if (begin > 0) out += ',';
+    if (quoted) out += '"';
+    for (const char c : field) out += c == '"' ? std::string(2, c) : std::string(1, c);
+    if (quoted) out += '"';
+    begin = end + 1;
+  }
+  return out;
+}
+
+// The value that named the columns; none if it cannot be known.
+std::optional<std::string> header_of(const model::Inputs& inputs) {
+  const std::string& colsep = inputs.colsep();
+  const bool plain = colsep.size() == 1 &&
+                     std::string_view(".[]()*+?{}|^$\\").find(colsep[0]) == std::string_view::npos;
+  if (inputs.columns_size() > 1 && !plain) return std::nullopt;
+  return fmt::format("{}", fmt::join(inputs.columns(), colsep));
+}
+
 Json get_values(const model::Job& job) {
   const model::Inputs& inputs = job.spec().inputs();
-  const bool plain = !inputs.listed() && !inputs.json() && inputs.columns().empty() &&
-                     inputs.colsep().find(kColumnEnd) == std::string::npos;
-  const auto values = plain ? values_here(job) : std::nullopt;
-  return values ? Json(*values) : Json();
+  auto values = inputs.listed() || inputs.json() ? std::nullopt : values_here(job);
+  if (!values) return {};
+  if (!inputs.columns().empty()) {
+    const auto header = header_of(inputs);
+    if (!header) return {};
+    values->insert(values->begin(), *header);
+  }
+  if (has_rows(inputs)) std::ranges::transform(*values, values->begin(), csv_of);
+  return *values;
 }
 
 Result<std::string> path_of(const Json& value, const JobDraft& draft) {
@@ -177,6 +212,16 @@ Result<void> set_csv(const Json& value, JobDraft& draft) {
   TRY(set_lines(value, draft));
   draft.options.csv = draft.options.header = true;
   return {};
+}
+
+Json get_csv(const model::Job& job) { return unless_empty(has_rows(job.spec().inputs())); }
+
+Result<void> set_header(const Json& value, JobDraft& draft) {
+  draft.options.header = TRY(flag_of(value));
+  return {};
+}
+Json get_header(const model::Job& job) {
+  return unless_empty(!job.spec().inputs().columns().empty());
 }
 
 Result<void> set_colsep(const Json& value, JobDraft& draft) {
@@ -271,14 +316,14 @@ constexpr JobField kRows[] = {
      .help = "Read values as rows of CSV, whose fields are {1}, {2} and so on",
      .expected = "true or false",
      .schema = kFlagSchema,
-     .access = {set_csv, get_nothing}},
+     .access = {set_csv, get_csv}},
     {.name = "header",
      .shape = Shape::flag,
      .entrances = kEverywhere,
      .help = "Take the first value as the names of the columns, for {name}",
      .expected = "true or false",
      .schema = kFlagSchema,
-     .access = kInputFlagAccess<&SourceOptions::header>},
+     .access = {set_header, get_header}},
     {.name = "colsep",
      .entrances = kEverywhere,
      .word = "REGEX",

@@ -31,10 +31,9 @@ std::string notes_of(const JobField& field) {
   if (!field.typed.empty() && field.shape != Shape::list) {
     notes = fmt::format(" On the command line: {}.", field.typed);
   }
-  if (field.is_at(Entrance::run)) notes += " Also of `dunlin run`.";
-  if (field.name == "lines")
-    notes += " Not over REST and in the SDK: `values` are the lines there.";
-  if (field.entrances == kInSdk) notes += " In the SDK alone.";
+  if (field.is_at(Entrance::run)) notes += " Also an option of `dunlin run`.";
+  if (field.name == "lines") notes += " Over REST and in the SDK they are `values`.";
+  if (field.entrances == kInSdk) notes += " Only in the SDK.";
   return notes;
 }
 

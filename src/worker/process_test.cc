@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <dirent.h>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <sys/prctl.h>

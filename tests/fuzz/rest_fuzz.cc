@@ -160,6 +160,8 @@ std::vector<std::string> seeds() {
   const std::string_view bodies[] = {
       R"({"line":"echo {}","values":["a","b"],"name":"n","owner":"ann","key":"k","retries":2})",
       R"({"argv":["true"],"array":{"first":0,"last":9,"step":3},"timeout":"5s","cpus":2})",
+      R"({"command":"x {}","json_lines":[{"argv":["a"],"cwd":"?/b"}],"requires":["t"],"csv":true,
+          "header":true,"colsep":",","retry_on":"1,5-9","iterations":1e6,"finish_by":"25m"})",
       R"({"iterations":1000,"time":100,"inputFile":"a"})",
       "bytes",
   };
