@@ -266,9 +266,10 @@ Result<void> HttpReader::chunk_step(std::string& out, size_t max, bool& waits) {
       consume(some);
       left_ -= some;
       if (left_ == 0) state_ = State::chunk_end;
-      return {};
+      break;
     }
   }
+  return {};
 }
 
 Result<bool> HttpReader::body(std::string& out, size_t max) {
