@@ -42,16 +42,16 @@ json delivery_of(Delivery delivery) {
 // What a program has as C++ values goes into the draft as it is.
 void set_inputs(const JobOptions& job, JobDraft& draft) {
   if (!job.values.empty()) {
-    draft.said.insert("values");
+    draft.said.emplace("values", "values");
     draft.sources.push_back({job.values, "", false});
   }
   if (!job.json_lines.empty()) {
-    draft.said.insert("json_lines");
+    draft.said.emplace("json_lines", "json_lines");
     draft.sources.push_back({job.json_lines, "", false});
     draft.options.objects = true;
   }
   if (job.array != 0) {
-    draft.said.insert("array");
+    draft.said.emplace("array", "array");
     draft.numbers = NumberList{job.first, job.step, job.array, {}};
   }
   draft.options.any_bytes = true;

@@ -38,7 +38,8 @@ std::vector<std::string> said_of(const JobDraft& draft,
                                  std::initializer_list<std::string_view> fields) {
   std::vector<std::string> said;
   for (const std::string_view field : fields) {
-    if (draft.has(field)) said.push_back(as_written(field, draft.entrance));
+    const auto found = draft.said.find(field);
+    if (found != draft.said.end()) said.push_back(found->second);
   }
   return said;
 }
@@ -53,6 +54,12 @@ Result<void> check_together(const JobDraft& draft) {
   if (inputs.size() > 1) {
     return invalid(fmt::format("the job has both {}: keep one of them and leave one out",
                                fmt::join(inputs, " and ")));
+  }
+  const std::string& colsep = draft.options.colsep;
+  if (draft.options.csv && !is_typed(draft.entrance) && (colsep.size() > 1 || colsep == "\"")) {
+    return invalid(
+        fmt::format("{}: rows of CSV have one character between their fields, and not {}",
+                    as_written("colsep", draft.entrance), quote(colsep)));
   }
   if (draft.iterations.iterations) return {};
   const auto partitions = said_of(draft, {"partitions", "partitions_max", "span"});
@@ -107,10 +114,10 @@ Result<void> set_field(std::string_view name, const nlohmann::json& value, JobDr
   const JobField* const field = find_field(name, draft.entrance);
   if (field == nullptr) return unknown(name, draft.entrance);
   const std::string written = as_written(name, draft.entrance);
-  if (!draft.said.insert(field->name).second) {
-    return invalid(fmt::format("{} is given twice: it is the old name of {}",
-                               as_written(old_name_of(*field, draft.entrance), draft.entrance),
-                               as_written(field->name, draft.entrance)));
+  const auto [said, is_first] = draft.said.try_emplace(field->name, written);
+  if (!is_first) {
+    return invalid(
+        fmt::format("{} and {} are the same field: give one of them", said->second, written));
   }
   const Result<void> set = field->access.set(value, draft);
   if (set.ok()) return {};

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,7 +54,8 @@ struct JobDraft {
   std::optional<NumberList> numbers = {};  // An array that is not a text.
   std::string stdin_bytes = {};
   IterationOptions iterations = {};
-  std::set<std::string_view> said = {};  // Names of the fields that were set.
+  // The fields that were set, and how they were written: perhaps by an old name.
+  std::map<std::string_view, std::string> said = {};
 
   bool has(std::string_view field) const { return said.contains(field); }
   void add_variable(std::string_view name, std::string_view value);

@@ -38,11 +38,4 @@ const JobField* find_field(std::string_view name, Entrance entrance) {
 
 std::span<const OldName> old_names() { return kOldNames; }
 
-std::string_view old_name_of(const JobField& field, Entrance entrance) {
-  for (const OldName& one : kOldNames) {
-    if (one.name == field.name && one.entrance == entrance) return one.old;
-  }
-  return field.name;
-}
-
 }  // namespace dunlin

@@ -69,8 +69,6 @@ struct OldName {
   Entrance entrance;
 };
 std::span<const OldName> old_names();
-// Its own name if it has no other.
-std::string_view old_name_of(const JobField& field, Entrance entrance);
 
 // The rows, by subject; for fields.cc.
 std::span<const JobField> input_fields();

@@ -206,7 +206,7 @@ Result<void> set_csv(const Json& value, JobDraft& draft) {
     draft.options.csv = TRY(flag_of(value));
     return {};
   }
-  if (!draft.said.insert("lines").second) {
+  if (!draft.said.try_emplace("lines", "csv").second) {
     return Error{Code::invalid, "give lines, and csv = true"};
   }
   TRY(set_lines(value, draft));

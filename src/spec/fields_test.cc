@@ -307,7 +307,30 @@ TEST(JobFields, AreAcceptedUnderTheirOldNamesWhereTheyHadThem) {
   ASSERT_TRUE(set_field("command", "a", draft).ok());
   const auto again = set_field("line", "b", draft);
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().what, "line is given twice: it is the old name of command");
+  EXPECT_EQ(again.error().what, "command and line are the same field: give one of them");
+}
+
+std::string refusal(const json& fields, Entrance entrance) {
+  JobDraft draft = draft_from(entrance, kNow);
+  for (const auto& [name, value] : fields.items()) {
+    EXPECT_TRUE(set_field(name, value, draft).ok()) << name;
+  }
+  const auto ready = finish_job(std::move(draft), "jobs/j/input/");
+  return ready.ok() ? "accepted" : ready.error().what;
+}
+
+TEST(JobFields, ThatDoNotGoTogetherAreNamedAsTheyWereWritten) {
+  EXPECT_EQ(refusal({{"line", "a"}, {"argv", {"b"}}}, Entrance::rest),
+            "the job has more than one kind of command, both argv and line: give one");
+  EXPECT_EQ(refusal({{"command", "a"}, {"json", "o.json"}, {"csv", "f.csv"}}, Entrance::job_file),
+            "the job has both csv and json: keep one of them and leave one out");
+  EXPECT_EQ(refusal({{"array", "0-9"}, {"lines", "f"}}, Entrance::command_line),
+            "the job has both --array and --lines: keep one of them and leave one out");
+  EXPECT_EQ(refusal({{"partitions_max", 3}}, Entrance::command_line),
+            "--partitions-max is for jobs with iterations");
+  EXPECT_EQ(refusal({{"command", "a"}, {"values", {"x"}}, {"csv", true}, {"colsep", "ab"}},
+                    Entrance::rest),
+            "colsep: rows of CSV have one character between their fields, and not \"ab\"");
 }
 
 TEST(JobFields, StandInTheGuideAsInTheTable) {
@@ -317,6 +340,10 @@ TEST(JobFields, StandInTheGuideAsInTheTable) {
   EXPECT_NE(text.str().find(fields_guide()), std::string::npos)
       << "docs/JOBS.md must have this table:\n\n"
       << fields_guide();
+  for (const OldName& one : old_names()) {
+    const std::string row = "| `" + std::string(one.old);
+    EXPECT_NE(text.str().find(row), std::string::npos) << one.old << " is an old name";
+  }
 }
 
 }  // namespace
