@@ -362,6 +362,7 @@ class BadWorld {
 
   void act() {
     for (int asks = 0; asks < kAsksPerStep; ++asks) {
+      mind_.check();
       WorkerMind::Effects effects = mind_.take();
       if (effects.asks.empty() && effects.start.empty()) return;
       for (WorkerMind::Ask& ask : effects.asks) {

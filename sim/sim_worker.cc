@@ -95,6 +95,7 @@ void SimWorker::event(std::function<void(Now)> what) {
 }
 
 void SimWorker::act() {
+  mind_->check();
   WorkerMind::Effects effects = mind_->take();
   for (const uint64_t ticket : effects.drop) running_.erase(ticket);
   for (WorkerMind::Ask& ask : effects.asks) {

@@ -111,6 +111,8 @@ class WorkerMind {
   std::string describe() const;  // For people who look for a fault.
   // What it still has of jobs that are over, when it should have nothing; for tests.
   std::string leftovers() const;
+  // Counts again what it counts as it goes, and CHECKs that it is the same; for tests.
+  void check() const;
   // More tasks wait in front of the slots than run in them.
   bool has_enough_started() const { return running_.size() > size_t{2} * slots_; }
   size_t holds() const { return held_.size(); }
@@ -344,6 +346,12 @@ class WorkerMind {
   void release(Plan& plan);
   void cascade(uint64_t id);
 
+  // worker_check.cc
+  void check_held() const;
+  void check_amounts() const;
+  void check_plans() const;
+  void check_requests() const;
+
   bool stopping() const { return draining_ || stopping_; }
   // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
   bool is_alone() const { return !options_.queue.empty(); }
@@ -413,6 +421,7 @@ class WorkerMind {
   uint64_t doubtful_ = 0;  // Running tasks that took two workers with them.
 
   std::vector<std::pair<Plan*, uint64_t>> dirty_;
+  std::optional<Draft> sent_;  // The commit that is under way.
   bool publishing_ = false;
   bool publish_planned_ = false;
   size_t recovering_ = 0;  // Answers to wait for before publishing again,

@@ -369,25 +369,27 @@ void WorkerMind::send(Draft&& draft) {
   publishing_ = true;
   draft.sent = now_.at;
   std::vector<Write> writes = std::move(draft.writes);
+  sent_ = std::move(draft);
   commit(
       std::move(writes),
-      [this, draft = std::move(draft)](Answer&& answer) mutable {
+      [this](Answer&& answer) {
+        Draft sent = *std::exchange(sent_, {});
         if (const auto* done = std::get_if<Committed>(&answer)) {
           publishing_ = false;
           one_page_ = one_page_ && !dirty_.empty();
-          return published(draft, done->version);
+          return published(sent, done->version);
         }
         const auto* error = std::get_if<Error>(&answer);
         const bool refused = error != nullptr && error->code != Code::conflict;
         // It is one of its pages: which one is found by trying each alone.
-        if (refused && draft.pages.size() == 1) {
-          page_is_bad(*draft.pages[0].plan, draft.pages[0].number, error->what);
+        if (refused && sent.pages.size() == 1) {
+          page_is_bad(*sent.pages[0].plan, sent.pages[0].number, error->what);
         }
         if (refused) {
-          log::error("the store refuses {} pages: {}", draft.pages.size(), error->what);
+          log::error("the store refuses {} pages: {}", sent.pages.size(), error->what);
           one_page_ = true;
         }
-        collided(std::move(draft), refused ? kRefusedPause : Millis(0));
+        collided(std::move(sent), refused ? kRefusedPause : Millis(0));
       },
       true);
 }
