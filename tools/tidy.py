@@ -35,7 +35,7 @@ BANNED = [
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or cli/output.h", ["cli/output"]),
     (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["stores/postgres/"]),  # SQL.
     (r"std::shared_ptr", "one owner", ["doors/aws/expression.h", "stores/local_engines", "stores/mixed_engine", "stores/mixed/mixed_store", "stores/engine/file_store", "sdk/",
-      "worker/slots.h", "worker/plan.h"]),
+      "worker/slots.h", "worker/job_view.h"]),
     (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["doors/rest/call"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]

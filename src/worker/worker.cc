@@ -1,6 +1,5 @@
 #include "worker/worker.h"
 
-#include <absl/container/flat_hash_set.h>
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -13,20 +12,16 @@ namespace {
 constexpr Millis kBeatEvery = std::chrono::seconds(5);
 constexpr Millis kLookEvery = Millis(500);
 constexpr Millis kPullsEnd = std::chrono::seconds(1);
-constexpr Millis kRetryMin = Millis(20);
-constexpr Millis kRetryMax = std::chrono::seconds(5);
-constexpr Millis kRefusedMin = std::chrono::seconds(1);  // A damaged row is not soon repaired.
-constexpr Millis kRefusedMax = std::chrono::seconds(60);
 
 }  // namespace
 
 WorkerMind::WorkerMind(WorkerOptions options)
-    : options_(std::move(options)), slots_(options_.slots), random_(options_.seed) {
-  for (uint32_t gpu = 0; gpu < options_.gpus; ++gpu) gpus_free_.insert(gpu);
-}
+    : options_(std::move(options)),
+      room_(options_.slots, options_.mem_bytes, options_.gpus),
+      asks_(options_.seed) {}
 
 void WorkerMind::begin(Now now) {
-  now_ = now;
+  asks_.set_now(now);
   begun_ = true;
   idle_since_ = now.at;
   started_wall_us_ = now.wall_us;
@@ -42,112 +37,43 @@ void WorkerMind::begin(Now now) {
   think();
 }
 
-void WorkerMind::ask(Request request, Then then, bool hears_all) {
-  const uint64_t id = ++last_ask_;
-  asked_.emplace(id, Asked{std::move(request), std::move(then), hears_all});
-  post(id);
-}
-
-// All rows: an answer may hold only the first ones.
-void WorkerMind::get_rows(Get get, std::function<void(std::vector<Row>&&)> then,
-                          std::vector<Row> so_far) {
-  if (get.keys.empty()) return then(std::move(so_far));
-  Get asked = get;
-  ask(std::move(asked), [this, get = std::move(get), then = std::move(then),
-                         so_far = std::move(so_far)](Answer&& answer) mutable {
-    auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr || rows->rows.empty()) return then({});
-    const size_t count = std::min(rows->rows.size(), get.keys.size());
-    std::move(rows->rows.begin(), rows->rows.end(), std::back_inserter(so_far));
-    get.keys.erase(get.keys.begin(), get.keys.begin() + static_cast<std::ptrdiff_t>(count));
-    get_rows(std::move(get), std::move(then), std::move(so_far));
-  });
-}
-
-void WorkerMind::post(uint64_t id) { effects_.asks.push_back({id, asked_.at(id).request}); }
-
 void WorkerMind::answered(uint64_t id, Answer&& answer, Now now) {
-  now_ = now;
-  const auto found = asked_.find(id);
-  CHECK(found != asked_.end());
-  if (const auto* error = std::get_if<Error>(&answer)) {
-    const uint32_t doublings = std::min(found->second.tries, 8U);
-    if (error->code == Code::unavailable || error->code == Code::full) {
-      // It may have happened. The same bytes again, nonce and all, are the same request.
-      return ask_again(id, std::min(kRetryMax, kRetryMin * (1U << doublings)));
-    }
-    if (error->code == Code::denied) {
-      failure_ = *error;
-      return;
-    }
-    const bool heard = error->code == Code::conflict || error->code == Code::not_found;
-    if (!heard && !found->second.hears_all) {
-      // One bad row must not end a worker that has other things to do.
-      if (doublings == 0) log::error("the store refuses a request: {}", error->what);
-      return ask_again(id, std::min(kRefusedMax, kRefusedMin * (1U << doublings)));
-    }
-  }
-  const Then then = std::move(found->second.then);
-  asked_.erase(found);
-  then(std::move(answer));
-  think();
-}
-
-void WorkerMind::ask_again(uint64_t id, Millis least) {
-  ++asked_.at(id).tries;
-  later(least + Millis(random_.below(static_cast<uint64_t>(least.count()))),
-        [this, id] { post(id); });
-}
-
-void WorkerMind::later(Millis delay, std::function<void()> what) {
-  timers_.emplace(now_.at + delay, std::move(what));
+  asks_.set_now(now);
+  if (asks_.answered(id, std::move(answer))) think();
 }
 
 void WorkerMind::set_slots(uint32_t slots, Now now) {
-  CHECK(slots > 0);
-  now_ = now;
-  slots_ = slots;
+  asks_.set_now(now);
+  room_.set_slots(slots);
   think();
-}
-
-void WorkerMind::commit(std::vector<Write>&& writes, Then then, bool hears_all) {
-  ask(Commit{random_.next() | 1U, std::move(writes)}, std::move(then), hears_all);
 }
 
 void WorkerMind::tick(Now now) {
-  now_ = now;
-  while (!timers_.empty() && timers_.begin()->first <= now.at) {
-    const auto what = std::move(timers_.begin()->second);
-    timers_.erase(timers_.begin());
-    what();
-  }
+  asks_.set_now(now);
+  asks_.tick();
   think();
 }
 
-Instant WorkerMind::next_wake() const {
-  return timers_.empty() ? now_.at + std::chrono::hours(1) : timers_.begin()->first;
-}
-
-// A task that was dropped before anybody took it never starts.
 WorkerMind::Effects WorkerMind::take() {
-  if (!effects_.drop.empty() && !effects_.start.empty()) {
-    const absl::flat_hash_set<uint64_t> dropped(effects_.drop.begin(), effects_.drop.end());
-    std::erase_if(effects_.start,
-                  [&](const Assignment& one) { return dropped.contains(one.ticket); });
-  }
-  return std::exchange(effects_, Effects());
+  Tasks::Effects tasks = tasks_.take();
+  return {.asks = asks_.take(),
+          .drop = std::move(tasks.drop),
+          .start = std::move(tasks.start),
+          .grab = tasks.grab,
+          .uploads = std::move(tasks.uploads),
+          .published = std::exchange(published_, {})};
 }
 
 // Everything that may be done now is begun here, so no event needs to know what follows from it.
 void WorkerMind::think() {
-  if (!begun_ || failure_ || gone_) return;
+  if (!begun_ || asks_.failure() || gone_) return;
   if (stopping() || resting()) give_back_unstarted();
   if (stopping()) forget_stuck();
   start();
   finish_done();
   publish();
   pull();
-  sweep();
+  jobs_.sweep();
   if (stopping() && held_.empty()) say_goodbye();
   if (leaves_at_ && held_.empty()) gone_ = pulling_.empty() || now_.at >= *leaves_at_;
 }
@@ -158,7 +84,7 @@ void WorkerMind::beat() {
   info.set_id(options_.id);
   info.set_host(options_.host);
   info.set_pid(options_.pid);
-  info.set_slots(slots_);
+  info.set_slots(room_.slots());
   info.set_busy(static_cast<uint32_t>(busy()));
   for (const std::string& tag : options_.tags) info.add_tags(tag);
   for (const std::string& name : options_.functions) info.add_functions(name);
@@ -168,11 +94,11 @@ void WorkerMind::beat() {
   info.set_seen_ms(now_.wall_us / 1000);
   info.set_done(done_);
   info.set_failed(failed_);
-  info.set_load(static_cast<double>(info.busy()) / slots_);
+  info.set_load(static_cast<double>(info.busy()) / room_.slots());
   info.set_draining(stopping());
   info.set_trouble(trouble_);
-  commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
-         [this](Answer&&) { later(kBeatEvery, [this] { beat(); }); });
+  asks_.commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
+               [this](Answer&&) { asks_.later(kBeatEvery, [this] { beat(); }); });
 }
 
 // Leases are kept by the agent, however long a task runs. Those that are lost belong to somebody
@@ -190,7 +116,7 @@ void WorkerMind::renew() {
 }
 
 void WorkerMind::keep_renewing() {
-  later(options_.hold / 3, [this] {
+  asks_.later(options_.hold / 3, [this] {
     renew();
     keep_renewing();
   });
@@ -200,8 +126,8 @@ void WorkerMind::renew_leases(const std::string& queue, std::vector<Lease> lease
                               std::function<void()> then) {
   ++renewing_;
   Renew request{queue, leases, options_.hold};
-  ask(std::move(request), [this, leases = std::move(leases), until = now_.at + options_.hold,
-                           then = std::move(then)](Answer&& answer) {
+  asks_.ask(std::move(request), [this, leases = std::move(leases), until = now_.at + options_.hold,
+                                 then = std::move(then)](Answer&& answer) {
     --renewing_;
     if (const auto* lost = std::get_if<Lost>(&answer)) {
       for (const Lease& lease : leases) {
@@ -232,18 +158,18 @@ void WorkerMind::lose(const Lease& lease) {
 // A job that was cancelled is noticed here.
 void WorkerMind::look_at_ends() {
   std::vector<std::string> jobs;
-  for (const auto& [job, plan] : plans_) {
-    if (plan->held > 0 && !plan->ended && jobs.size() < kBatchMax) jobs.push_back(job);
+  for (const auto& [id, job] : jobs_.all()) {
+    if (job->held > 0 && !job->ended && jobs.size() < kBatchMax) jobs.push_back(id);
   }
-  later(std::max(kLookEvery, options_.pace * 4), [this] { look_at_ends(); });
+  asks_.later(std::max(kLookEvery, options_.pace * 4), [this] { look_at_ends(); });
   if (jobs.empty()) return;
-  ask(Get{std::string(kEnds), jobs}, [this](Answer&& answer) {
+  asks_.ask(Get{std::string(kEnds), jobs}, [this](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);
     if (rows == nullptr) return;
     for (const Row& row : rows->rows) {
-      const auto plan = plans_.find(row.key);
+      JobView* job = jobs_.find(row.key);
       // Whether something comes after it must be known, too, before its messages are dropped.
-      if (row.version != 0 && plan != plans_.end()) read_end(*plan->second, [] {});
+      if (row.version != 0 && job != nullptr) read_end(*job, [] {});
     }
   });
 }
@@ -252,12 +178,10 @@ std::string WorkerMind::describe() const {
   std::string text = fmt::format(
       "{}: running={} unstarted={} routes={} pulling={} asked={} dirty={} publishing={} "
       "claiming={} draining={} settled={} to_finish={} recovering={} doubt={}\n",
-      options_.id, running_.size(), unstarted_, routes_.size(), pulling_.size(), asked_.size(),
-      dirty_.size(), publishing_, claiming_, draining_, settled_.size(), to_finish_.size(),
+      options_.id, tasks_.size(), unstarted_, routes_.size(), pulling_.size(), asks_.open(),
+      dirty_.size(), publishing_, room_.claimed(), draining_, settled_.size(), to_finish_.size(),
       recovering_, renewing_);
-  for (const auto& [id, asked] : asked_) {
-    text += fmt::format("  asked {}: kind {}, {} tries\n", id, asked.request.index(), asked.tries);
-  }
+  text += asks_.describe();
   for (const auto& [id, held] : held_) {
     text += fmt::format(
         "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}\n",
@@ -265,12 +189,12 @@ std::string WorkerMind::describe() const {
         held.lost, held.bits.size(), held.seen ? " seen" : "", held.isolate ? " isolate" : "",
         held.resting ? " resting" : "", held.adopted ? " adopted" : "",
         held.splitting ? " splitting" : "", held.finishing ? " finishing" : "",
-        held.plan->ended ? " ended" : "");
+        held.job->ended ? " ended" : "");
   }
-  for (const auto& [job, plan] : plans_) {
-    text += fmt::format("  plan {}: held={} busy={} ready={} ended={} full={} climbing={}\n", job,
-                        plan->held, plan->busy, plan->ready, plan->ended, plan->full.size(),
-                        plan->climbing);
+  for (const auto& [id, job] : jobs_.all()) {
+    text += fmt::format("  job {}: held={} pins={} ready={} ended={} full={} climbing={}\n", id,
+                        job->held, job->pins(), job->ready, job->ended, job->full.size(),
+                        job->climbing);
   }
   return text;
 }
@@ -282,18 +206,18 @@ std::string WorkerMind::leftovers() const {
   };
   count("ranges held", held_.size());
   count("leases known", by_lease_.size());
-  count("tasks running", running_.size());
+  count("tasks running", tasks_.size());
   count("tasks unstarted", unstarted_);
-  count("claims", claiming_);
-  count("cpus in use", cpus_used_);
-  count("bytes in use", mem_used_);
-  count("gpus in use", options_.gpus - gpus_free_.size());
-  count("heavy tasks", heavy_);
-  count("doubtful tasks", doubtful_);
-  count("uploads", uploading_.size());
+  count("claims", room_.claimed());
+  count("cpus in use", room_.cpus_used());
+  count("bytes in use", room_.mem_used());
+  count("gpus in use", room_.gpus_used());
+  count("heavy tasks", room_.heavy());
+  count("doubtful tasks", room_.doubtful());
+  count("uploads", tasks_.uploading());
   count("pages to write", dirty_.size());
   count("ranges to finish", to_finish_.size());
-  count("plans", plans_.size());
+  count("jobs", jobs_.all().size());
   count("cascades", cascades_.size());
   return text;
 }
@@ -305,10 +229,10 @@ void WorkerMind::say_goodbye() {
     gone_ = true;
     return;
   }
-  commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
+  asks_.commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
     end_pulls();
     leaves_at_ = now_.at + kPullsEnd;
-    later(kPullsEnd, [] {});
+    asks_.later(kPullsEnd, [] {});
   });
 }
 
@@ -316,7 +240,8 @@ void WorkerMind::say_goodbye() {
 // first, and what they have brought meanwhile is given back. Not every store can end them: it is
 // not waited for.
 void WorkerMind::end_pulls() {
-  for (const std::string& queue : pulling_) ask(Renew{queue, {}, options_.hold}, [](Answer&&) {});
+  for (const std::string& queue : pulling_)
+    asks_.ask(Renew{queue, {}, options_.hold}, [](Answer&&) {});
 }
 
 }  // namespace dunlin

@@ -24,15 +24,13 @@
 #include "model/records.pb.h"
 #include "model/rows.h"
 #include "store/request.h"
-#include "worker/plan.h"
+#include "worker/asks.h"
+#include "worker/job_view.h"
+#include "worker/room.h"
 #include "worker/slots.h"
+#include "worker/tasks.h"
 
 namespace dunlin {
-
-struct Now {
-  Instant at;
-  int64_t wall_us = 0;  // For stamps and for not_before.
-};
 
 struct WorkerOptions {
   std::string id = {};
@@ -57,16 +55,8 @@ struct WorkerOptions {
 
 class WorkerMind {
  public:
-  struct Ask {
-    uint64_t id = 0;
-    Request request;
-  };
-  // A spool file that must become a blob before its outcome is published.
-  struct Upload {
-    uint64_t ticket = 0;
-    std::string file;
-    std::string blob;
-  };
+  using Ask = dunlin::Ask;
+  using Upload = dunlin::Upload;
   // An outcome that is durable now.
   struct Published {
     std::string job;
@@ -99,12 +89,12 @@ class WorkerMind {
   void start_no_more() { no_more_ = true; }
 
   Effects take();
-  Instant next_wake() const;
+  Instant next_wake() const { return asks_.next_wake(); }
 
   // It has given back all that it held, and said good-bye.
   bool gone() const { return gone_; }
   // Why it cannot go on: its token was refused.
-  const std::optional<Error>& failure() const { return failure_; }
+  const std::optional<Error>& failure() const { return asks_.failure(); }
   // Why it takes no tasks now: something is wrong with this machine. Empty: it does.
   const std::string& trouble() const { return trouble_; }
 
@@ -114,15 +104,13 @@ class WorkerMind {
   // Counts again what it counts as it goes, and CHECKs that it is the same; for tests.
   void check() const;
   // More tasks wait in front of the slots than run in them.
-  bool has_enough_started() const { return running_.size() > size_t{2} * slots_; }
+  bool has_enough_started() const { return tasks_.size() > size_t{2} * room_.slots(); }
   size_t holds() const { return held_.size(); }
-  size_t busy() const { return std::min<size_t>(running_.size(), slots_); }
+  size_t busy() const { return std::min<size_t>(tasks_.size(), room_.slots()); }
   uint64_t done() const { return done_; }
   uint64_t failed() const { return failed_; }
 
  private:
-  using Then = std::function<void(Answer&&)>;
-
   // A range that was pulled and is not finished. Its tasks from `first` to `last`:
   // [first, next) are started, skipped or settled, [next, last) are not.
   struct Held {
@@ -130,7 +118,7 @@ class WorkerMind {
     std::string queue;
     Lease lease;
     model::Range range;  // Without its spec.
-    Plan* plan = nullptr;
+    Pin job;
     uint64_t first = 0;
     uint64_t next = 0;
     uint64_t last = 0;
@@ -152,18 +140,6 @@ class WorkerMind {
     Instant received_at;
     Instant valid_until;  // Of the lease; after that it may be somebody else's.
   };
-  struct Running {
-    uint64_t held = 0;
-    uint64_t task = 0;
-    std::vector<uint32_t> gpus;
-    bool doubtful = false;  // It took two workers with it.
-    Instant since = {};     // When it was handed to the slots.
-  };
-  struct Uploading {
-    Ending ending;
-    uint32_t left = 0;
-    std::string trouble = {};
-  };
   struct RouteView {
     std::string queue;
     model::Route route;
@@ -172,7 +148,7 @@ class WorkerMind {
   // A commit of outcomes that is being put together or under way.
   struct Draft {
     struct Written {
-      Plan* plan = nullptr;
+      Pin job;
       uint64_t number = 0;
       uint32_t round = 0;
       uint64_t era = 0;  // Of its view.
@@ -182,7 +158,7 @@ class WorkerMind {
     };
     std::vector<Write> writes;
     struct Reply {
-      const Plan* plan = nullptr;
+      const JobView* job = nullptr;
       model::Reply reply;
       size_t bytes = 0;
     };
@@ -202,21 +178,7 @@ class WorkerMind {
     Cascade cascade;
     std::function<void()> then;
   };
-  struct Asked {
-    Request request;
-    Then then;
-    bool hears_all = false;  // Else only of conflicts and of what is not there.
-    uint32_t tries = 0;
-  };
-
   // worker.cc: requests and time.
-  void ask(Request request, Then then, bool hears_all = false);
-  void get_rows(Get get, std::function<void(std::vector<Row>&&)> then,
-                std::vector<Row> so_far = {});
-  void ask_again(uint64_t id, Millis least);
-  void post(uint64_t id);
-  void later(Millis delay, std::function<void()> what);
-  void commit(std::vector<Write>&& writes, Then then, bool hears_all = false);
   void beat();
   void renew();
   void keep_renewing();
@@ -257,12 +219,13 @@ class WorkerMind {
   void give_back_running(Held& held, const std::vector<uint64_t>& tasks);
 
   // worker_start.cc: plans, inputs, starting and ending of tasks.
-  void ask_for(Plan& plan, Request request, Then then, bool hears_all = false);
-  Plan& plan_of(const std::string& queue, model::Range& range);
+  void ask_for(JobView& job, Request request, Asks::Then then,
+               Asks::Hears hears = Asks::Hears::conflicts);
+  JobView& job_of(const std::string& queue, model::Range& range);
   bool is_old(const model::Range& range) const;
-  void open_again(Plan& plan, uint32_t round);
-  void read_job(Plan& plan);
-  void plan_ready(Plan& plan);
+  void open_again(JobView& job, uint32_t round);
+  void read_job(JobView& job);
+  void job_ready(JobView& job);
   Result<void> check_needs(const model::Requirements& needs) const;
   static void shorten_to_job(Held& held);
   void start();
@@ -274,11 +237,11 @@ class WorkerMind {
   bool has_begun(const Held& held, uint64_t page);
   void take_task(Held& held);
   bool page_is_there(Held& held, uint64_t page);
-  bool inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values);
-  void read_group(Plan& plan, size_t source, uint64_t group);
-  void read_slice(Plan& plan, const std::string& blob, Slice slice, std::string so_far,
+  bool inputs_are_there(JobView& job, uint64_t task, std::vector<std::string>& values);
+  void read_group(JobView& job, size_t source, uint64_t group);
+  void read_slice(JobView& job, const std::string& blob, Slice slice, std::string so_far,
                   std::function<void(Result<std::string>&&)> then);
-  bool read_stdin(Plan& plan);
+  bool read_stdin(JobView& job);
   void launch(Held& held, uint64_t task, std::vector<std::string>&& values);
   void claim(Held& held, uint64_t task, std::vector<std::string>&& values);
   void claimed(PendingClaim&& claim);
@@ -293,22 +256,21 @@ class WorkerMind {
   void ran_here();
   void could_not_start(const std::string& why);
   bool resting() const { return now_.at < rests_until_; }
-  void end_task(Ending&& ending);
-  void release_amounts(const Plan& plan, const Running& running);
-  void measure(Plan& plan, const model::Outcome& outcome);
+  void end_task(Tasks::Ended&& ended);
+  void measure(JobView& job, const model::Outcome& outcome);
   void measure_running();
-  double pace_of(const Plan& plan) const;
+  double pace_of(const JobView& job) const;
 
   // worker_publish.cc: pages, and the end of ranges.
-  void mark_dirty(Plan& plan, uint64_t page);
+  void mark_dirty(JobView& job, uint64_t page);
   Instant publish_due() const;
   void publish();
-  void draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view);
+  void draft_page(Draft& draft, JobView& job, uint64_t number, PageView& view);
   void draft_moves(Draft& draft, PageView& view, model::Page& page);
   void draft_claims(Draft& draft, PageView& view, model::Page& page);
-  void draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
+  void draft_outcomes(Draft& draft, const JobView& job, PageView& view, model::Page& page,
                       model::Page& news);
-  void draft_reply(Draft& draft, const Plan& plan, uint64_t number, const model::Page& page,
+  void draft_reply(Draft& draft, const JobView& job, uint64_t number, const model::Page& page,
                    model::Page&& news) const;
   void draft_finishes(Draft& draft);
   void send(Draft&& draft);
@@ -316,34 +278,36 @@ class WorkerMind {
   void collided(Draft&& draft, Millis pause);
   void take_back(Draft& draft);
   void recovered(uint64_t recovery);
-  void read_page(Plan& plan, uint64_t number, std::function<void()> then = {});
-  void page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row);
-  void page_is_bad(Plan& plan, uint64_t number, const std::string& why);
+  void read_page(JobView& job, uint64_t number, std::function<void()> then = {});
+  void page_read(JobView& job, uint64_t number, uint64_t era, Row&& row);
+  void page_is_bad(JobView& job, uint64_t number, const std::string& why);
   void forget_stuck();
   void owe_bit(Held& held, uint64_t page);
   void finish_done();
   void close(Held& held);
   bool is_done(const Held& held, uint64_t settles) const;
-  void tidy(const Plan& plan) { untidy_.insert(plan.job); }
-  void sweep();
 
   // worker_end.cc: the completion tree, the end of jobs, and those that come after them.
-  void climb(Plan& plan);
-  bool may_climb(Plan& plan);
-  void forget_bits(Plan& plan, const std::vector<uint64_t>& pages);
-  void climb_from(Plan& plan);
-  void climbed(Plan& plan, const Climb& climb);
-  void climb_again(Plan& plan);
-  void climb_later(Plan& plan, Millis delay);
-  void read_nodes(Plan& plan, const std::vector<std::pair<uint32_t, uint64_t>>& which,
+  void climb(JobView& job);
+  bool may_climb(JobView& job);
+  void forget_bits(JobView& job, const std::vector<uint64_t>& pages);
+  void climb_from(JobView& job);
+  bool nodes_read(JobView& job, const std::vector<std::pair<uint32_t, uint64_t>>& which,
+                  const std::vector<Row>& rows);
+  void climb_answered(JobView& job, Climb&& climb, bool ends, const Answer& answer);
+  void climbed(JobView& job, const Climb& climb);
+  void climb_again(JobView& job);
+  void climb_later(JobView& job, Millis delay);
+  void read_nodes(JobView& job, const std::vector<std::pair<uint32_t, uint64_t>>& which,
                   std::function<void()> then);
-  void draft_end(std::vector<Write>& writes, const Plan& plan, const Counts& counts) const;
-  bool owes_release(const Plan& plan) const;
-  void read_end(Plan& plan, std::function<void()> then);
-  void end_read(Plan& plan, const Row& row);
-  void job_has_ended(Plan& plan);
-  void end_plan(Plan& plan);
-  void release(Plan& plan);
+  void draft_end(std::vector<Write>& writes, const JobView& job, const Counts& counts) const;
+  bool owes_release(const JobView& job) const;
+  void read_end(JobView& job, std::function<void()> then);
+  void end_read(JobView& job, const Row& row);
+  void job_has_ended(JobView& job);
+  void drop_job(JobView& job);
+  void release(JobView& job);
+  void released(JobView& job, uint32_t round, const Answer& answer);
   void cascade(uint64_t id);
 
   // worker_check.cc
@@ -357,24 +321,25 @@ class WorkerMind {
   bool is_alone() const { return !options_.queue.empty(); }
   // Its job has ended, and may have been opened again since.
   static bool is_over(const Held& held) {
-    return held.plan->ended || held.range.round() < held.plan->round;
+    return held.job->ended || held.range.round() < held.job->round;
   }
   // It waits for a damaged row to be repaired, and must not keep other jobs waiting.
   bool is_stuck(const Held& held) const;
   uint64_t stuck_tasks() const;  // Of those that are unstarted.
   // One more loss would end it.
   bool is_doubtful(const Held& held) const {
-    return held.lost + 1 >= losses_max(held.plan->spec()) && !is_alone();
+    return held.lost + 1 >= losses_max(held.job->spec()) && !is_alone();
   }
   Held* find(uint64_t held);
   Held* find(const Lease& lease);
 
   const WorkerOptions options_;
-  uint32_t slots_;
-  Random random_;
-  Now now_;
-  Effects effects_;
-  std::optional<Error> failure_;
+  Room room_;
+  Jobs jobs_;
+  Asks asks_;
+  const Now& now_ = asks_.now();
+  Tasks tasks_;
+  std::vector<Published> published_;
   bool begun_ = false;
   bool draining_ = false;
   bool stopping_ = false;
@@ -382,10 +347,6 @@ class WorkerMind {
   bool goodbye_ = false;
   std::optional<Instant> leaves_at_;  // The good-bye was heard: then at the latest.
   bool gone_ = false;
-
-  uint64_t last_ask_ = 0;
-  std::map<uint64_t, Asked> asked_;
-  std::multimap<Instant, std::function<void()>> timers_;
 
   std::vector<RouteView> routes_;   // Those that we satisfy: larger priority first.
   std::vector<RouteView> scanned_;  // The next `routes_`.
@@ -402,25 +363,13 @@ class WorkerMind {
   uint64_t last_held_ = 0;
   uint64_t unstarted_ = 0;  // Tasks of adopted ranges.
   double mean_us_ = 0;      // Of the last tasks' times; 0: not known yet.
-  Plan plan_of_nothing_;    // Of messages that are no ranges.
+  JobView nothing_;         // Of messages that are no ranges.
   std::map<uint64_t, Held> held_;
   // From a lease to its held range. What was pulled together may have the same token.
   absl::flat_hash_map<std::pair<std::string, uint64_t>, uint64_t> by_lease_;
   size_t renewing_ = 0;  // Requests under way.
-  std::map<std::string, std::unique_ptr<Plan>> plans_;
-  absl::flat_hash_map<std::string, uint32_t> ended_;  // Jobs of which we know that, by round.
-  std::set<std::string> untidy_;  // Jobs whose plans may not be needed any more.
-  uint64_t last_ticket_ = 0;
-  absl::flat_hash_map<uint64_t, Running> running_;
-  std::map<uint64_t, Uploading> uploading_;  // By ticket; still in running_.
-  uint64_t cpus_used_ = 0;
-  uint64_t mem_used_ = 0;
-  std::set<uint32_t> gpus_free_;
-  uint64_t claiming_ = 0;  // Tasks whose claim is not durable yet, but for those in damaged pages.
-  uint64_t heavy_ = 0;     // Running tasks that need more than a slot.
-  uint64_t doubtful_ = 0;  // Running tasks that took two workers with them.
 
-  std::vector<std::pair<Plan*, uint64_t>> dirty_;
+  std::vector<std::pair<Pin, uint64_t>> dirty_;
   std::optional<Draft> sent_;  // The commit that is under way.
   bool publishing_ = false;
   bool publish_planned_ = false;

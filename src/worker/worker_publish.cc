@@ -88,17 +88,17 @@ bool WorkerMind::has_room(const Draft& draft, size_t rows) const {
   return draft.bytes < kDraftBytesMax && draft.rows + rows + kFinishesAlways * kFinishRows <= most;
 }
 
-void WorkerMind::mark_dirty(Plan& plan, uint64_t page) {
-  PageView& view = plan.pages[page];
+void WorkerMind::mark_dirty(JobView& job, uint64_t page) {
+  PageView& view = job.pages[page];
   if (std::exchange(view.dirty, true)) return;
-  dirty_.emplace_back(&plan, page);
-  ++plan.busy;
+  dirty_.emplace_back(job, page);
 }
 
 // While more outcomes are on their way, they are gathered.
 Instant WorkerMind::publish_due() const {
-  if (running_.empty() || dirty_.size() >= kDraftPagesMax) return now_.at;
-  return published_at_ + (claiming_ > 0 ? std::min(kClaimEvery, options_.pace) : options_.pace);
+  if (tasks_.empty() || dirty_.size() >= kDraftPagesMax) return now_.at;
+  return published_at_ +
+         (room_.claimed() > 0 ? std::min(kClaimEvery, options_.pace) : options_.pace);
 }
 
 // One commit is under way at a time; what ends meanwhile goes into the next.
@@ -106,32 +106,27 @@ void WorkerMind::publish() {
   if (publishing_ || (dirty_.empty() && to_finish_.empty())) return;
   if (const Instant due = publish_due(); now_.at < due) {
     if (!std::exchange(publish_planned_, true)) {
-      later(std::min(due - now_.at, kClaimEvery), [this] { publish_planned_ = false; });
+      asks_.later(std::min(due - now_.at, kClaimEvery), [this] { publish_planned_ = false; });
     }
     return;
   }
   Draft draft;
   bool full = false;
-  std::vector<std::pair<Plan*, uint64_t>> left;
-  for (const auto& [plan, number] : dirty_) {
-    PageView& view = plan->pages[number];
+  std::vector<std::pair<Pin, uint64_t>> left;
+  for (const auto& [job, number] : dirty_) {
+    PageView& view = job->pages[number];
     const size_t pages_max = one_page_ ? 1 : kDraftPagesMax;
     const bool room = has_room(draft, kPageRows) && draft.pages.size() < pages_max;
     full |= !room;
     if (!room || view.asked) {  // It is being read.
-      left.emplace_back(plan, number);
+      left.emplace_back(job, number);
       continue;
     }
-    draft_page(draft, *plan, number, view);
-    view.dirty = false;
-    --plan->busy;
-    tidy(*plan);
-    if (view.has_news()) {
-      full = true;
-      view.dirty = true;
-      ++plan->busy;
-      left.emplace_back(plan, number);
-    }
+    draft_page(draft, *job, number, view);
+    view.dirty = view.has_news();
+    if (!view.dirty) continue;
+    full = true;
+    left.emplace_back(job, number);
   }
   dirty_ = std::move(left);
   draft_finishes(draft);
@@ -140,26 +135,25 @@ void WorkerMind::publish() {
   send(std::move(draft));
 }
 
-void WorkerMind::draft_page(Draft& draft, Plan& plan, uint64_t number, PageView& view) {
+void WorkerMind::draft_page(Draft& draft, JobView& job, uint64_t number, PageView& view) {
   if (!view.has_news()) return;  // What was pending has been forgotten.
-  Draft::Written written{&plan, number, plan.round, view.era, view.page};
+  Draft::Written written{Pin(job), number, job.round, view.era, view.page};
   model::Page news;
   draft.rows += kPageRows;
   draft_moves(draft, view, written.page);
   draft_claims(draft, view, written.page);
-  draft_outcomes(draft, plan, view, written.page, news);
+  draft_outcomes(draft, job, view, written.page, news);
   record_begun(written.page, std::exchange(view.begins, 0));
   written.page.set_committed_us(now_.wall_us);
-  written.full = is_full(written.page, number, plan.spec().tasks());
-  Put put{std::string(kPages), page_key(plan.job, number), written.page.SerializeAsString(),
+  written.full = is_full(written.page, number, job.spec().tasks());
+  Put put{std::string(kPages), page_key(job.id, number), written.page.SerializeAsString(),
           view.version};
   draft.bytes += put.value.size();
   draft.writes.emplace_back(std::move(put));
-  ++plan.busy;
   const size_t replies = draft.replies.size();
-  draft_reply(draft, plan, number, written.page, std::move(news));
+  draft_reply(draft, job, number, written.page, std::move(news));
   if (draft.replies.size() == replies) draft.rows -= kReplyRows;
-  if (!written.full || root_level(plan.spec().tasks()) > 0) draft.rows -= kEndRows;
+  if (!written.full || root_level(job.spec().tasks()) > 0) draft.rows -= kEndRows;
   draft.pages.push_back(std::move(written));
 }
 
@@ -183,7 +177,7 @@ void WorkerMind::draft_moves(Draft& draft, PageView& view, model::Page& page) {
       forget_claims(page, offset, afresh ? std::nullopt : std::optional(held.attempt));
       record_begun(page, move.range.attempt());
       // Whoever takes over also takes the iterations of those before it.
-      if (held.plan->spec().has_iterations()) shut(page, offset, move.range.attempt() - 1);
+      if (held.job->spec().has_iterations()) shut(page, offset, move.range.attempt() - 1);
       std::string body = move.range.SerializeAsString();
       draft.bytes += body.size();
       draft.rows += kMoveRows;
@@ -208,10 +202,10 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
       granted.push_back(std::move(pending));
       continue;
     }
-    const bool only_once = held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
+    const bool only_once = held.job->spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
     if (view.has_outcome(offset) || (only_once && view.claims_of(offset) > 0)) {
       // Somebody else was first. If there is an outcome already, this one is dropped.
-      --claiming_;
+      pending.place.release();
       settle(held, pending.task,
              lost_outcome(held, "its worker was lost, and it may start only once"));
       continue;
@@ -219,7 +213,7 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
     // A later attempt has begun, so this lease has ended, as its renewal will say. A claim now
     // would count as one more worker that was lost.
     if (own != page.claims().end() && own->attempt() > held.attempt) {
-      --claiming_;
+      pending.place.release();
       if (renewing_ == 0) renew();
       continue;
     }
@@ -229,7 +223,7 @@ void WorkerMind::draft_claims(Draft& draft, PageView& view, model::Page& page) {
   for (PendingClaim& pending : granted) claimed(std::move(pending));
 }
 
-void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, model::Page& page,
+void WorkerMind::draft_outcomes(Draft& draft, const JobView& job, PageView& view, model::Page& page,
                                 model::Page& news) {
   std::bitset<kPageTasks> have;
   for (const model::Outcome& outcome : page.outcomes()) have.set(outcome.offset());
@@ -243,7 +237,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
     const uint32_t offset = pending.outcome.offset();
     // Else it is a duplicate, or its iterations are with a later attempt, and it is dropped.
     const uint32_t attempt = pending.outcome.attempt();
-    const bool iterates = plan.spec().has_iterations();
+    const bool iterates = job.spec().has_iterations();
     pending.is_new = !have.test(offset) && !(iterates && has(page.claims(), offset, attempt + 1));
     const bool is_shut = pending.is_new && iterates && has(page.shut(), offset, attempt);
     // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
@@ -263,13 +257,13 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
       outcome = pending.outcome;
       outcome.set_worker(*worker);
       page_bytes += outcome.ByteSizeLong();
-      if (!plan.spec().reply().empty()) *news.add_outcomes() = outcome;
+      if (!job.spec().reply().empty()) *news.add_outcomes() = outcome;
       draft.bytes += 64 + pending.out.size() + pending.err.size();
       for (const auto& [bytes, which] : {std::pair(&pending.out, "out"), {&pending.err, "err"}}) {
         if (bytes->empty()) continue;
         ++draft.rows;
         draft.writes.emplace_back(Put{std::string(kOutputs),
-                                      output_key(plan.job, pending.task, outcome.attempt(), which),
+                                      output_key(job.id, pending.task, outcome.attempt(), which),
                                       *bytes, kAnyVersion});
       }
     }
@@ -281,7 +275,7 @@ void WorkerMind::draft_outcomes(Draft& draft, const Plan& plan, PageView& view, 
 
 // The pages of a job share a reply as long as it is not too large. What is too large by itself is
 // not sent: who waits looks at the pages, too.
-void WorkerMind::draft_reply(Draft& draft, const Plan& plan, uint64_t number,
+void WorkerMind::draft_reply(Draft& draft, const JobView& job, uint64_t number,
                              const model::Page& page, model::Page&& news) const {
   if (news.outcomes_size() == 0) return;
   *news.mutable_workers() = page.workers();
@@ -289,12 +283,12 @@ void WorkerMind::draft_reply(Draft& draft, const Plan& plan, uint64_t number,
   const size_t bytes = news.ByteSizeLong() + kPartBytes;
   if (bytes > kReplyBytesMax) return;
   const auto is_open = [&](const Draft::Reply& one) {
-    return one.plan == &plan && one.bytes + bytes <= kRepliesBytesMax;
+    return one.job == &job && one.bytes + bytes <= kRepliesBytesMax;
   };
   auto open = std::ranges::find_if(draft.replies, is_open);
   if (open == draft.replies.end()) {
-    open = draft.replies.insert(open, {&plan, {}, 0});
-    open->reply.set_job(plan.job);
+    open = draft.replies.insert(open, {&job, {}, 0});
+    open->reply.set_job(job.id);
   }
   model::Reply::Part& part = *open->reply.add_parts();
   part.set_page(number);
@@ -313,20 +307,20 @@ bool WorkerMind::is_done(const Held& held, uint64_t settles) const {
 // first be entered into the tree are not. A job of one page ends here.
 void WorkerMind::draft_finishes(Draft& draft) {
   for (const Draft::Reply& reply : draft.replies) {
-    std::string id = fmt::format("{}.{:x}", reply.plan->job, random_.next());
+    std::string id = fmt::format("{}.{:x}", reply.job->id, asks_.random().next());
     draft.writes.emplace_back(
-        Push{reply.plan->spec().reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
+        Push{reply.job->spec().reply(), {{std::move(id), reply.reply.SerializeAsString()}}});
   }
-  absl::flat_hash_set<const Plan*> wait;
+  absl::flat_hash_set<const JobView*> wait;
   for (Draft::Written& written : draft.pages) {
-    Plan& plan = *written.plan;
+    JobView& job = *written.job;
     if (!written.full) continue;
-    if (root_level(plan.spec().tasks()) > 0 || plan.marked) {
-      wait.insert(&plan);
+    if (root_level(job.spec().tasks()) > 0 || job.marked) {
+      wait.insert(&job);
       continue;
     }
-    if (plan.ended || plan.end_there) continue;
-    draft_end(draft.writes, plan, counts_of(written.page));
+    if (job.ended || job.end_there) continue;
+    draft_end(draft.writes, job, counts_of(written.page));
     written.ends = true;
   }
   std::map<std::string, std::vector<Lease>> leases;
@@ -340,7 +334,7 @@ void WorkerMind::draft_finishes(Draft& draft) {
   size_t room = (std::min(options_.commit_rows, kDraftRowsMax) - draft.rows) / kFinishRows;
   for (const auto& [id, count] : draft.settles) {
     Held* held = find(id);
-    if (held == nullptr || !is_done(*held, count) || wait.contains(held->plan)) continue;
+    if (held == nullptr || !is_done(*held, count) || wait.contains(held->job.get())) continue;
     if (room == 0) break;
     --room;
     finish(*held);
@@ -370,7 +364,7 @@ void WorkerMind::send(Draft&& draft) {
   draft.sent = now_.at;
   std::vector<Write> writes = std::move(draft.writes);
   sent_ = std::move(draft);
-  commit(
+  asks_.commit(
       std::move(writes),
       [this](Answer&& answer) {
         Draft sent = *std::exchange(sent_, {});
@@ -383,7 +377,7 @@ void WorkerMind::send(Draft&& draft) {
         const bool refused = error != nullptr && error->code != Code::conflict;
         // It is one of its pages: which one is found by trying each alone.
         if (refused && sent.pages.size() == 1) {
-          page_is_bad(*sent.pages[0].plan, sent.pages[0].number, error->what);
+          page_is_bad(*sent.pages[0].job, sent.pages[0].number, error->what);
         }
         if (refused) {
           log::error("the store refuses {} pages: {}", sent.pages.size(), error->what);
@@ -391,22 +385,21 @@ void WorkerMind::send(Draft&& draft) {
         }
         collided(std::move(sent), refused ? kRefusedPause : Millis(0));
       },
-      true);
+      Asks::Hears::refusals);
 }
 
 void WorkerMind::published(Draft& draft, uint64_t version) {
   for (Draft::Written& written : draft.pages) {
-    Plan& plan = *written.plan;
-    --plan.busy;
-    if (written.round != plan.round) continue;  // It was opened again since, and the page changed.
-    if (written.full && (root_level(plan.spec().tasks()) > 0 || plan.marked)) {
-      plan.full.emplace(written.number, counts_of(written.page));
+    JobView& job = *written.job;
+    if (written.round != job.round) continue;  // It was opened again since, and the page changed.
+    if (written.full && (root_level(job.spec().tasks()) > 0 || job.marked)) {
+      job.full.emplace(written.number, counts_of(written.page));
     }
-    PageView& view = plan.pages[written.number];
+    PageView& view = job.pages[written.number];
     view.page = std::move(written.page);
     view.version = version;
     view.known = written.era == view.era;
-    if (written.ends) end_plan(plan);
+    if (written.ends) drop_job(job);
   }
   for (PendingOutcome& pending : draft.outcomes) {
     ++(pending.outcome.state() == model::STATE_OK ? done_ : failed_);
@@ -419,7 +412,7 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
     if (is_alone() && pending.is_new) {
       if (!pending.out.empty()) pending.outcome.mutable_out()->set_bytes(std::move(pending.out));
       if (!pending.err.empty()) pending.outcome.mutable_err()->set_bytes(std::move(pending.err));
-      effects_.published.push_back({held->plan->job, pending.task, std::move(pending.outcome)});
+      published_.push_back({held->job->id, pending.task, std::move(pending.outcome)});
     }
   }
   if (!draft.moves.empty()) nothing_there_ = false;
@@ -437,13 +430,12 @@ void WorkerMind::published(Draft& draft, uint64_t version) {
   for (const uint64_t id : draft.finished) forget(id);
   for (PendingClaim& claim : draft.claims) claimed(std::move(claim));
   for (const Draft::Written& written : draft.pages) {
-    const PageView& view = written.plan->pages[written.number];
+    const PageView& view = written.job->pages[written.number];
     const bool idle = !view.has_news() && !view.dirty && !view.asked;
     // The only page of a job is still needed to prove its end.
-    const bool needed = root_level(written.plan->spec().tasks()) == 0 && written.plan->marked;
-    if (written.full && idle && !needed) written.plan->pages.erase(written.number);
-    climb(*written.plan);
-    tidy(*written.plan);
+    const bool needed = root_level(written.job->spec().tasks()) == 0 && written.job->marked;
+    if (written.full && idle && !needed) written.job->pages.erase(written.number);
+    climb(*written.job);
   }
 }
 
@@ -453,13 +445,13 @@ void WorkerMind::collided(Draft&& draft, Millis pause) {
   recovering_ = 1;
   const uint64_t recovery = ++recovery_;
   // Whatever is not answered by then must not keep the rest waiting.
-  later(kRecoverMax, [this, recovery] {
+  asks_.later(kRecoverMax, [this, recovery] {
     if (recovery == recovery_ && recovering_ > 0) recovering_ = 1;
     recovered(recovery);
   });
   if (pause > Millis(0)) {
     ++recovering_;
-    later(pause, [this, recovery] { recovered(recovery); });
+    asks_.later(pause, [this, recovery] { recovered(recovery); });
   }
   std::map<std::string, std::vector<Lease>> leases;
   for (const auto& [id, keep] : draft.keeps) {
@@ -478,13 +470,12 @@ void WorkerMind::collided(Draft&& draft, Millis pause) {
   }
   take_back(draft);
   for (const Draft::Written& written : draft.pages) {
-    --written.plan->busy;
-    PageView& view = written.plan->pages[written.number];
+    PageView& view = written.job->pages[written.number];
     view.known = false;
-    if (!view.bad) read_page(*written.plan, written.number);
+    if (!view.bad) read_page(*written.job, written.number);
     if (!written.ends) continue;
     ++recovering_;
-    read_end(*written.plan, [this, recovery] { recovered(recovery); });
+    read_end(*written.job, [this, recovery] { recovered(recovery); });
   }
   for (auto& [queue, list] : leases) {
     ++recovering_;
@@ -499,27 +490,24 @@ void WorkerMind::take_back(Draft& draft) {
     Held* held = find(pending.held);
     if (held == nullptr || is_over(*held)) continue;
     const uint64_t page = page_of(pending.task);
-    held->plan->pages[page].outcomes.push_back(std::move(pending));
-    mark_dirty(*held->plan, page);
+    held->job->pages[page].outcomes.push_back(std::move(pending));
+    mark_dirty(*held->job, page);
   }
   for (PendingMove& move : draft.moves) {
     Held* held = find(move.held);
     if (held == nullptr || is_over(*held)) continue;
     const uint64_t page = page_of(move.range.first());
-    held->plan->pages[page].moves.push_back(std::move(move));
-    mark_dirty(*held->plan, page);
+    held->job->pages[page].moves.push_back(std::move(move));
+    mark_dirty(*held->job, page);
   }
   for (PendingClaim& claim : draft.claims) {
     Held* held = find(claim.held);
-    if (held == nullptr || is_over(*held)) {
-      --claiming_;
-      continue;
-    }
+    if (held == nullptr || is_over(*held)) continue;
     const uint64_t page = page_of(claim.task);
-    PageView& view = held->plan->pages[page];
-    if (view.bad) --claiming_;
+    PageView& view = held->job->pages[page];
+    if (view.bad) claim.place.release();
     view.claims.push_back(std::move(claim));
-    mark_dirty(*held->plan, page);
+    mark_dirty(*held->job, page);
   }
 }
 
@@ -528,49 +516,46 @@ void WorkerMind::recovered(uint64_t recovery) {
   if (--recovering_ == 0) publishing_ = false;
 }
 
-void WorkerMind::read_page(Plan& plan, uint64_t number, std::function<void()> then) {
-  PageView& view = plan.pages[number];
+void WorkerMind::read_page(JobView& job, uint64_t number, std::function<void()> then) {
+  PageView& view = job.pages[number];
   if (view.asked && !then) return;
   view.asked = true;
   ask_for(
-      plan, Get{std::string(kPages), {page_key(plan.job, number)}},
-      [this, &plan, number, era = view.era, then = std::move(then)](Answer&& answer) {
+      job, Get{std::string(kPages), {page_key(job.id, number)}},
+      [this, &job, number, era = view.era, then = std::move(then)](Answer&& answer) {
         auto* rows = std::get_if<Rows>(&answer);
         const auto* error = std::get_if<Error>(&answer);
         if (rows != nullptr && !rows->rows.empty()) {
-          page_read(plan, number, era, std::move(rows->rows[0]));
+          page_read(job, number, era, std::move(rows->rows[0]));
         } else {
-          page_is_bad(plan, number, error == nullptr ? "it is not given" : error->what);
+          page_is_bad(job, number, error == nullptr ? "it is not given" : error->what);
         }
         if (then) then();
       },
-      true);
+      Asks::Hears::refusals);
 }
 
 // Its tasks wait, and those of other pages and jobs go on.
-void WorkerMind::page_is_bad(Plan& plan, uint64_t number, const std::string& why) {
-  PageView& view = plan.pages[number];
+void WorkerMind::page_is_bad(JobView& job, uint64_t number, const std::string& why) {
+  PageView& view = job.pages[number];
   view.asked = true;  // Nothing is written to it, and none of its tasks is started.
   bad_until_ = now_.at + 2 * kBadRowWait;
   if (!std::exchange(view.bad, true)) {
-    claiming_ -= view.claims.size();
+    for (PendingClaim& claim : view.claims) claim.place.release();
     log::error("page {} of job {} cannot be used, its tasks wait until it is repaired: {}", number,
-               plan.job, why);
+               job.id, why);
   }
-  ++plan.busy;
-  later(kBadRowWait, [this, &plan, number] {
-    --plan.busy;
-    plan.pages[number].asked = false;
-    if (plan.held > 0) read_page(plan, number);
-    tidy(plan);
+  asks_.later(kBadRowWait, [this, pin = Pin(job), number] {
+    pin->pages[number].asked = false;
+    if (pin->held > 0) read_page(*pin, number);
   });
 }
 
 // A worker that leaves does not wait for damaged rows: its leases end.
 void WorkerMind::forget_stuck() {
   std::set<uint64_t> stuck;
-  for (const auto& [job, plan] : plans_) {
-    for (const auto& [number, view] : plan->pages) {
+  for (const auto& [id, job] : jobs_.all()) {
+    for (const auto& [number, view] : job->pages) {
       if (!view.bad) continue;
       for (const auto& one : view.outcomes) stuck.insert(one.held);
       for (const auto& one : view.moves) stuck.insert(one.held);
@@ -580,8 +565,8 @@ void WorkerMind::forget_stuck() {
   for (const uint64_t id : stuck) forget(id);
 }
 
-void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row) {
-  PageView& view = plan.pages[number];
+void WorkerMind::page_read(JobView& job, uint64_t number, uint64_t era, Row&& row) {
+  PageView& view = job.pages[number];
   view.asked = false;
   // What was read may be older than what we hold by now: then it says nothing, least of all that
   // the page is full.
@@ -593,35 +578,37 @@ void WorkerMind::page_read(Plan& plan, uint64_t number, uint64_t era, Row&& row)
     view.known = false;
     view.version = 0;  // Whatever we write without having read it again must conflict.
     view.page.Clear();
-    return page_is_bad(plan, number, "its bytes do not parse as a page");
+    return page_is_bad(job, number, "its bytes do not parse as a page");
   }
-  if (std::exchange(view.bad, false)) claiming_ += view.claims.size();
-  if (view.page.round() > plan.round) {
-    open_again(plan, view.page.round());
+  if (std::exchange(view.bad, false)) {
+    for (PendingClaim& claim : view.claims) claim.place = room_.claim();
+  }
+  if (view.page.round() > job.round) {
+    open_again(job, view.page.round());
     view.known = true;
   }
   // Whoever made it full may have died before it told the tree.
-  if (!plan.ready || !is_full(view.page, number, plan.spec().tasks())) return;
+  if (!job.ready || !is_full(view.page, number, job.spec().tasks())) return;
   bool ours = false;
   for (auto& [id, held] : held_) {
-    const bool inside = held.plan == &plan && held.seen && page_of(held.first) <= number &&
+    const bool inside = held.job.get() == &job && held.seen && page_of(held.first) <= number &&
                         held.first < held.last && number <= page_of(held.last - 1);
     if (!inside) continue;
     ours = true;
     held.bits.insert(number);
   }
-  if (ours) plan.full.insert_or_assign(number, counts_of(view.page));
+  if (ours) job.full.insert_or_assign(number, counts_of(view.page));
 }
 
 // A range whose task has an outcome is finished after the tree knows of a page that is full:
 // whoever made it full may have died, or lost its lease, before it told the tree.
 void WorkerMind::owe_bit(Held& held, uint64_t number) {
-  Plan& plan = *held.plan;
-  if (!plan.full.contains(number)) {
-    const auto found = plan.pages.find(number);
-    if (found == plan.pages.end() || !found->second.known) return;
-    if (!is_full(found->second.page, number, plan.spec().tasks())) return;
-    plan.full.emplace(number, counts_of(found->second.page));
+  JobView& job = *held.job;
+  if (!job.full.contains(number)) {
+    const auto found = job.pages.find(number);
+    if (found == job.pages.end() || !found->second.known) return;
+    if (!is_full(found->second.page, number, job.spec().tasks())) return;
+    job.full.emplace(number, counts_of(found->second.page));
   }
   held.bits.insert(number);
 }
@@ -631,13 +618,13 @@ void WorkerMind::finish_done() {
   for (const uint64_t id : std::exchange(settled_, {})) {
     Held* held = find(id);
     if (held == nullptr) continue;
-    if (held->plan == &plan_of_nothing_ || is_over(*held)) {
+    if (held->job.get() == &nothing_ || is_over(*held)) {
       close(*held);
       continue;
     }
     if (!held->bits.empty()) {
-      climb(*held->plan);
-    } else if (is_done(*held, 0) && !owes_release(*held->plan)) {
+      climb(*held->job);
+    } else if (is_done(*held, 0) && !owes_release(*held->job)) {
       to_finish_.insert(id);
     }
   }
@@ -645,18 +632,8 @@ void WorkerMind::finish_done() {
 
 // Its job has ended: whatever it still held is dropped.
 void WorkerMind::close(Held& held) {
-  if (held.finishing || held.splitting || owes_release(*held.plan)) return;
+  if (held.finishing || held.splitting || owes_release(*held.job)) return;
   to_finish_.insert(held.id);
-}
-
-// Forgets what is not needed any more.
-void WorkerMind::sweep() {
-  for (const std::string& job : std::exchange(untidy_, {})) {
-    const auto found = plans_.find(job);
-    if (found == plans_.end()) continue;
-    const Plan& plan = *found->second;
-    if (plan.held == 0 && plan.busy == 0) plans_.erase(found);
-  }
 }
 
 }  // namespace dunlin

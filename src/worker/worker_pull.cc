@@ -52,47 +52,48 @@ double WorkerMind::hungry_us() const { return std::max(kHungryUs, kHungryAheads 
 // the store. Long tasks are taken one by one.
 uint64_t WorkerMind::target() const {
   if (!trouble_.empty()) return 1;
-  if (mean_us_ == 0) return uint64_t{slots_} * 4;
-  if (mean_us_ > kLongUs) return slots_;
+  if (mean_us_ == 0) return uint64_t{room_.slots()} * 4;
+  if (mean_us_ > kLongUs) return room_.slots();
   const double ahead = std::ceil(ahead_us() / std::max(mean_us_, 1.0));
   return std::min<uint64_t>(
-      static_cast<uint64_t>(slots_ * (1 + std::min(ahead, double{kShareMax}))),
-      std::max<uint64_t>(kShareMax, uint64_t{2} * slots_));
+      static_cast<uint64_t>(room_.slots() * (1 + std::min(ahead, double{kShareMax}))),
+      std::max<uint64_t>(kShareMax, uint64_t{2} * room_.slots()));
 }
 
 void WorkerMind::scan_routes(std::string after) {
   if (after.empty()) scanned_.clear();
   const Instant asked = now_.at;
-  ask(Scan{std::string(kRoutes), "", std::move(after), kBatchMax}, [this, asked](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    // A worker is idle if it can ask for work and there is none.
-    if (rows == nullptr || now_.at - asked > kAway) idle_since_ = now_.at;
-    if (rows == nullptr) return plan_scan();
-    if (!rows->rows.empty()) {
-      for (const Row& row : rows->rows) add_route(row);
-      return scan_routes(rows->rows.back().key);
-    }
-    std::ranges::stable_sort(scanned_, std::greater<>(),
-                             [](const RouteView& view) { return view.route.priority(); });
-    for (RouteView& view : scanned_) {
-      const auto old = std::ranges::find(routes_, view.queue, &RouteView::queue);
-      if (old != routes_.end()) view.depth = old->depth;
-    }
-    if (scanned_.size() != routes_.size()) tried_ = 0;
-    routes_ = std::move(scanned_);
-    if (!held_.empty()) idle_since_ = now_.at;
-    if (options_.idle_exit > Millis(0) && now_.at - idle_since_ >= options_.idle_exit) {
-      return drain(now_);
-    }
-    scanned_at_ = now_.at;
-    plan_scan();
-  });
+  asks_.ask(Scan{std::string(kRoutes), "", std::move(after), kBatchMax},
+            [this, asked](Answer&& answer) {
+              const auto* rows = std::get_if<Rows>(&answer);
+              // A worker is idle if it can ask for work and there is none.
+              if (rows == nullptr || now_.at - asked > kAway) idle_since_ = now_.at;
+              if (rows == nullptr) return plan_scan();
+              if (!rows->rows.empty()) {
+                for (const Row& row : rows->rows) add_route(row);
+                return scan_routes(rows->rows.back().key);
+              }
+              std::ranges::stable_sort(scanned_, std::greater<>(),
+                                       [](const RouteView& view) { return view.route.priority(); });
+              for (RouteView& view : scanned_) {
+                const auto old = std::ranges::find(routes_, view.queue, &RouteView::queue);
+                if (old != routes_.end()) view.depth = old->depth;
+              }
+              if (scanned_.size() != routes_.size()) tried_ = 0;
+              routes_ = std::move(scanned_);
+              if (!held_.empty()) idle_since_ = now_.at;
+              if (options_.idle_exit > Millis(0) && now_.at - idle_since_ >= options_.idle_exit) {
+                return drain(now_);
+              }
+              scanned_at_ = now_.at;
+              plan_scan();
+            });
 }
 
 // Who has something to do need not look often. Who has not may have just finished it.
 void WorkerMind::plan_scan() {
-  later(std::max(kScanIdle, options_.pace * kAheadPaces), [this] {
-    const bool busy = running_.size() + unstarted_ >= slots_;
+  asks_.later(std::max(kScanIdle, options_.pace * kAheadPaces), [this] {
+    const bool busy = tasks_.size() + unstarted_ >= room_.slots();
     if (busy && now_.at - scanned_at_ < kScanBusy) return plan_scan();
     scan_routes("");
   });
@@ -107,7 +108,7 @@ void WorkerMind::add_route(const Row& row) {
 }
 
 bool WorkerMind::satisfies(const model::Requirements& needs) const {
-  if (std::max(needs.cpus(), 1U) > slots_ || needs.gpus() > options_.gpus) return false;
+  if (std::max(needs.cpus(), 1U) > room_.slots() || needs.gpus() > options_.gpus) return false;
   if (needs.mem_bytes() > options_.mem_bytes) return false;
   return std::ranges::all_of(
       needs.tags(), [this](const std::string& tag) { return options_.tags.contains(tag); });
@@ -120,9 +121,9 @@ Millis WorkerMind::patience() const { return std::min(kPullWait, options_.hold /
 // none has anything do pulls wait, at all of them.
 void WorkerMind::pull() {
   if (stopping() || resting() || no_more_ || routes_.empty() || held_.size() >= kHeldMax) return;
-  const uint64_t have = running_.size() + unstarted_ - stuck_tasks();
+  const uint64_t have = tasks_.size() + unstarted_ - stuck_tasks();
   const uint64_t want = target();
-  if (have >= slots_ && have > want / 2) return;
+  if (have >= room_.slots() && have > want / 2) return;
   if (routes_.size() == 1) {
     // Who is alone knows when there is something new: no pull needs to wait.
     if (pulling_.empty() && !(is_alone() && nothing_there_)) {
@@ -151,23 +152,24 @@ void WorkerMind::pull() {
 void WorkerMind::pull_from(const std::string& queue, Millis wait) {
   pulling_.insert(queue);
   if (wait == Millis(0)) asking_ = true;
-  ask(Pull{queue, pull_max_, options_.hold, wait},
-      [this, queue, wait, asked = now_.at](Answer&& answer) {
-        pulling_.erase(queue);
-        if (wait == Millis(0)) asking_ = false;
-        auto* found = std::get_if<Deliveries>(&answer);
-        if (found == nullptr || found->deliveries.empty()) {
-          ++tried_;
-          const bool known = std::exchange(nothing_there_, true);
-          if (!known) later(kShareEvery, [this] { nothing_there_ = false; });
-          if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
-          return;
-        }
-        tried_ = 0;
-        ++turn_;
-        // It may have been handed out right after we asked: that is when the lease began, at worst.
-        pulled(queue, std::move(found->deliveries), asked + options_.hold);
-      });
+  asks_.ask(Pull{queue, pull_max_, options_.hold, wait},
+            [this, queue, wait, asked = now_.at](Answer&& answer) {
+              pulling_.erase(queue);
+              if (wait == Millis(0)) asking_ = false;
+              auto* found = std::get_if<Deliveries>(&answer);
+              if (found == nullptr || found->deliveries.empty()) {
+                ++tried_;
+                const bool known = std::exchange(nothing_there_, true);
+                if (!known) asks_.later(kShareEvery, [this] { nothing_there_ = false; });
+                if (routes_.size() > 1 && tried_ > 2 * routes_.size()) tried_ = 0;
+                return;
+              }
+              tried_ = 0;
+              ++turn_;
+              // It may have been handed out right after we asked: that is when the lease began, at
+              // worst.
+              pulled(queue, std::move(found->deliveries), asked + options_.hold);
+            });
 }
 
 void WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& deliveries,
@@ -205,21 +207,21 @@ uint64_t WorkerMind::hold(const std::string& queue, Delivery&& delivery, Instant
   model::Range& range = held.range;
   if (!range.ParseFromString(delivery.body) || !is_range(range)) {
     log::warning("dropped a message that is no range queue={} id={}", queue, held.lease.id);
-    held.plan = &plan_of_nothing_;
-    ++plan_of_nothing_.held;
+    held.job = Pin(nothing_);
+    ++nothing_.held;
     settled_.insert(id);
     return id;
   }
   held.old = is_old(range);
-  held.plan = &plan_of(queue, range);
-  ++held.plan->held;
+  held.job = Pin(job_of(queue, range));
+  ++held.job->held;
   const uint32_t again = delivery.attempt - 1;
   held.attempt = std::max(range.attempt(), 1U) + again;
   held.again = again;
   held.lost = range.lost() + again;
   held.seen = range.seen() || again > 0;
   held.isolate = again > 0 && range.last() - range.first() > 1 &&
-                 held.plan->spec().delivery() != model::DELIVERY_AT_MOST_ONCE;
+                 held.job->spec().delivery() != model::DELIVERY_AT_MOST_ONCE;
   held.first = held.next = range.first();
   held.last = range.last();
   // The last holder may have given a part of it away.
@@ -248,7 +250,7 @@ void WorkerMind::kept(Held& held, Instant sent) {
 
 // What we knew of the pages of a range may be older than the range.
 void WorkerMind::forget_pages(const Held& held) {
-  auto& pages = held.plan->pages;
+  auto& pages = held.job->pages;
   for (auto at = pages.lower_bound(page_of(held.first)); at != pages.end(); ++at) {
     if (at->first * kPageTasks >= held.last) break;
     at->second.known = false;
@@ -269,7 +271,7 @@ void WorkerMind::adopt(Held& held) {
                                held.received_at + pause_of(held) - now_.at);
   if (rest > Millis(0)) {
     held.resting = true;
-    later(std::min(rest, Millis(1000)), [this, id = held.id] {
+    asks_.later(std::min(rest, Millis(1000)), [this, id = held.id] {
       Held* range = find(id);
       if (range != nullptr && range->resting) adopt(*range);
     });
@@ -295,8 +297,8 @@ void WorkerMind::adopt(Held& held) {
 
 // Partitions in reserve start when the ledger says so, or when all before them are through.
 void WorkerMind::look_for_need(Held& held) {
-  const std::string job = held.plan->job;
-  ask(Get{std::string(kLedgers), {job}}, [this, id = held.id, job](Answer&& answer) {
+  const std::string job = held.job->id;
+  asks_.ask(Get{std::string(kLedgers), {job}}, [this, id = held.id, job](Answer&& answer) {
     auto* ledger = std::get_if<Rows>(&answer);
     const Held* range = find(id);
     if (range == nullptr || ledger == nullptr || ledger->rows.empty()) return;
@@ -304,7 +306,7 @@ void WorkerMind::look_for_need(Held& held) {
     for (uint64_t page = 0; page <= page_of(range->first - 1); ++page) {
       pages.keys.push_back(page_key(job, page));
     }
-    get_rows(std::move(pages), [this, id, row = std::move(ledger->rows[0])](auto&& rows) {
+    asks_.get_rows(std::move(pages), [this, id, row = std::move(ledger->rows[0])](auto&& rows) {
       Held* held_still = find(id);
       if (held_still == nullptr || !held_still->resting) return;
       begin_reserve(*held_still, row, rows);
@@ -325,14 +327,14 @@ void WorkerMind::begin_reserve(Held& held, const Row& ledger, const std::vector<
   const auto needed = reserve_needed(ledger, held.first, held.last, through == held.first);
   if (!needed.ok()) log::error("{}", needed.error().what);
   if (!needed.ok() || needed.value() == 0 || in_doubt(held)) {
-    return later(kReserveEvery, [this, id = held.id] {
+    return asks_.later(kReserveEvery, [this, id = held.id] {
       Held* range = find(id);
       if (range != nullptr && range->resting) adopt(*range);
     });
   }
   // Others look, too, and at once.
-  const uint64_t busy = running_.size() + claiming_ + unstarted_;
-  const uint64_t free = slots_ - std::min<uint64_t>(busy, slots_);
+  const uint64_t busy = tasks_.size() + room_.claimed() + unstarted_;
+  const uint64_t free = room_.slots() - std::min<uint64_t>(busy, room_.slots());
   const uint64_t rest = held.first + std::min(needed.value(), std::max<uint64_t>(free, 1));
   if (rest < held.last) {
     unstarted_ += held.last - held.next;
@@ -347,15 +349,15 @@ void WorkerMind::begin_reserve(Held& held, const Row& ledger, const std::vector<
 uint64_t WorkerMind::share_of(const Held& held) const {
   const uint64_t size = held.last - held.first;
   if (is_alone()) return std::min(size, kShareMax);
-  const uint64_t have = running_.size() + unstarted_ - size;
+  const uint64_t have = tasks_.size() + unstarted_ - size;
   const uint64_t want = target() > have ? target() - have : 0;
   const auto view = std::ranges::find(routes_, held.queue, &RouteView::queue);
   const uint64_t holders = view == routes_.end() ? 1 : std::max<uint64_t>(view->depth.leased, 1);
   const uint64_t guided = holders == 1 ? size : size / (2 * holders);
   // What is done sooner than the store answers is not worth a message of its own: the rest of the
   // range would go from worker to worker, one round trip for each piece.
-  const uint64_t least = std::max<uint64_t>(slots_, target() / kLeastPart);
-  return std::min({std::max<uint64_t>(want, slots_), std::max(guided, least), kShareMax});
+  const uint64_t least = std::max<uint64_t>(room_.slots(), target() / kLeastPart);
+  return std::min({std::max<uint64_t>(want, room_.slots()), std::max(guided, least), kShareMax});
 }
 
 // Gives the tasks from `last` on to whoever pulls them next. REQUIRES: none of them was started.
@@ -373,16 +375,16 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
   tail.set_lost(held.range.alone() ? held.lost : 0);
   tail.set_seen(held.seen);
   // As old as the range, as long as nobody has looked whether its job has ended.
-  if (!held.old || held.plan->end_read) tail.set_sent_us(now_.wall_us);
+  if (!held.old || held.job->end_read) tail.set_sent_us(now_.wall_us);
   // A spec that we have not read yet is not in it: whoever gets the tail reads the job's row, too.
-  if (held.plan->ready) embed_spec(tail, held.plan->spec());
+  if (held.job->ready) embed_spec(tail, held.job->spec());
   unstarted_ -= held.last - last;
   held.last = last;
   held.splitting = true;
   std::vector<Write> writes;
   writes.emplace_back(Push{held.queue, {{range_id(tail), tail.SerializeAsString()}}});
   writes.emplace_back(keep(held, last));
-  commit(std::move(writes), [this, id = held.id, sent = now_.at](Answer&& answer) {
+  asks_.commit(std::move(writes), [this, id = held.id, sent = now_.at](Answer&& answer) {
     Held* range = find(id);
     if (range == nullptr) return;
     // If not: somebody else has the message. The next renewal would say so, too.
@@ -395,7 +397,7 @@ void WorkerMind::shorten(Held& held, uint64_t last) {
 // What others could do now is given back: half of the range with most unstarted tasks. A store that
 // counts slowly is asked less often, so that counting never takes much of its time.
 void WorkerMind::share_with_hungry() {
-  const auto again = [this](Millis delay) { later(delay, [this] { share_with_hungry(); }); };
+  const auto again = [this](Millis delay) { asks_.later(delay, [this] { share_with_hungry(); }); };
   if (held_.empty() || stopping()) return again(kShareEvery);
   measure_running();
   const bool slow = mean_us_ > kLongUs;  // Then even one task is worth another worker's while.
@@ -407,8 +409,8 @@ void WorkerMind::share_with_hungry() {
     if (most == nullptr || held.last - held.next > most->last - most->next) most = &held;
   }
   const std::string queue = most != nullptr ? most->queue : held_.begin()->second.queue;
-  ask(AskDepth{queue}, [this, queue, least, again, asked = now_.at,
-                        id = most != nullptr ? most->id : 0](Answer&& answer) {
+  asks_.ask(AskDepth{queue}, [this, queue, least, again, asked = now_.at,
+                              id = most != nullptr ? most->id : 0](Answer&& answer) {
     again(std::max({kShareEvery, options_.pace * kAheadPaces, kCountPart * (now_.at - asked)}));
     const auto* depth = std::get_if<Depth>(&answer);
     if (depth == nullptr) return;
@@ -419,14 +421,14 @@ void WorkerMind::share_with_hungry() {
     if (is_alone()) return;
     const double time_us =
         static_cast<double>(unstarted_ - stuck_tasks()) * std::max(mean_us_, 1.0);
-    if (mean_us_ == 0 || time_us / slots_ < hungry_us()) return;
+    if (mean_us_ == 0 || time_us / room_.slots() < hungry_us()) return;
     if (held->last - held->next < least || in_doubt(*held)) return;
     shorten(*held, held->next + (held->last - held->next) / 2);
   });
 }
 
 void WorkerMind::drain(Now now) {
-  now_ = now;
+  asks_.set_now(now);
   draining_ = true;
   think();
 }
@@ -446,26 +448,14 @@ void WorkerMind::give_back_unstarted() {
 // Running tasks are stopped and given back as another attempt; what has already ended is published
 // before the range is finished.
 void WorkerMind::stop(Now now) {
-  now_ = now;
+  asks_.set_now(now);
   stopping_ = true;
-  std::map<uint64_t, std::vector<uint64_t>> tasks;  // By held range.
-  for (const auto& [ticket, running] : running_) {
-    effects_.drop.push_back(ticket);
-    tasks[running.held].push_back(running.task);
-    release_amounts(*held_.at(running.held).plan, running);
-  }
-  std::ranges::sort(effects_.drop);
-  for (auto& [id, list] : tasks) {
-    std::ranges::sort(list);
-    give_back_running(held_.at(id), list);
-  }
-  running_.clear();
-  uploading_.clear();
+  for (const auto& [id, tasks] : tasks_.drop_all()) give_back_running(held_.at(id), tasks);
   drain(now);
 }
 
 void WorkerMind::give_back_running(Held& held, const std::vector<uint64_t>& tasks) {
-  if (held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE) {
+  if (held.job->spec().delivery() == model::DELIVERY_AT_MOST_ONCE) {
     for (const uint64_t task : tasks) {
       settle(held, task, lost_outcome(held, "its worker was stopped"));
     }
@@ -482,36 +472,22 @@ void WorkerMind::forget(uint64_t id) {
   if (found == held_.end()) return;
   Held& held = found->second;
   abandon(held);
-  Plan& plan = *held.plan;
+  --held.job->held;
   by_lease_.erase({held.lease.id, held.lease.token});
   held_.erase(found);
   settled_.erase(id);
-  --plan.held;
-  tidy(plan);
 }
 
 // Stops its tasks and drops what they left; the range itself stays held.
 void WorkerMind::abandon(Held& held) {
-  std::vector<uint64_t> tickets;
-  for (const auto& [ticket, running] : running_) {
-    if (running.held == held.id) tickets.push_back(ticket);
-  }
-  std::ranges::sort(tickets);
-  for (const uint64_t ticket : tickets) {
-    effects_.drop.push_back(ticket);
-    release_amounts(*held.plan, running_.at(ticket));
-    running_.erase(ticket);
-    uploading_.erase(ticket);
-  }
+  tasks_.drop_of(held.id);
   if (held.adopted) unstarted_ -= held.last - held.next;
   held.next = held.last;
-  for (auto& [number, view] : held.plan->pages) {
+  for (auto& [number, view] : held.job->pages) {
     std::erase_if(view.outcomes,
                   [id = held.id](const PendingOutcome& one) { return one.held == id; });
     std::erase_if(view.moves, [id = held.id](const PendingMove& one) { return one.held == id; });
-    const auto claims = std::erase_if(
-        view.claims, [id = held.id](const PendingClaim& one) { return one.held == id; });
-    if (!view.bad) claiming_ -= claims;
+    std::erase_if(view.claims, [id = held.id](const PendingClaim& one) { return one.held == id; });
     view.begins = 0;  // Other ranges that need it ask again.
   }
 }

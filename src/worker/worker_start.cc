@@ -35,10 +35,6 @@ constexpr size_t kGroupsMax = 64;  // Of inputs that are kept, of each job.
 constexpr size_t kWhyMax = 400;    // A page must have room for 256 of them.
 constexpr uint64_t kUrgentFailures = 10;
 
-bool is_heavy(const model::Requirements& needs) {
-  return needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0;
-}
-
 Millis refused_pause(uint32_t before) {
   return std::min(kRefusedPause * (1U << std::min(before, kBackoffDoublings)), kRefusedPauseMax);
 }
@@ -60,42 +56,29 @@ WorkerMind::Held* WorkerMind::find(const Lease& lease) {
   return found == by_lease_.end() ? nullptr : find(found->second);
 }
 
-// Like ask(), and the plan stays until the answer came.
-void WorkerMind::ask_for(Plan& plan, Request request, Then then, bool hears_all) {
-  ++plan.busy;
-  ask(
+// Like Asks::ask(), and the job's view stays until the answer came.
+void WorkerMind::ask_for(JobView& job, Request request, Asks::Then then, Asks::Hears hears) {
+  asks_.ask(
       std::move(request),
-      [this, &plan, then = std::move(then)](Answer&& answer) {
-        --plan.busy;
-        then(std::move(answer));
-        tidy(plan);
-      },
-      hears_all);
+      [pin = Pin(job), then = std::move(then)](Answer&& answer) { then(std::move(answer)); },
+      hears);
 }
 
-Plan& WorkerMind::plan_of(const std::string& queue, model::Range& range) {
-  std::unique_ptr<Plan>& slot = plans_[range.job()];
-  if (slot == nullptr) {
-    slot = std::make_unique<Plan>();
-    slot->job = slot->text->id = range.job();
-    slot->round = range.round();
-    const auto ended = ended_.find(range.job());
-    slot->ended = slot->end_there = ended != ended_.end() && ended->second >= range.round();
-  }
-  Plan& plan = *slot;
-  plan.queue = queue;
-  if (range.round() > plan.round) open_again(plan, range.round());
+JobView& WorkerMind::job_of(const std::string& queue, model::Range& range) {
+  JobView& job = jobs_.open(range.job(), range.round());
+  job.queue = queue;
+  if (range.round() > job.round) open_again(job, range.round());
   // A job whose message was on its way for long may be gone: then there is none to read. (Earlier
   // releases pushed specs that they had not read, without tasks.)
   const bool whole = range.has_spec() && range.spec().tasks() > 0;
-  if (!plan.ready && !plan.asked && whole && !is_old(range)) {
-    plan.text->spec.Swap(range.mutable_spec());
-    plan_ready(plan);
+  if (!job.ready && !job.asked && whole && !is_old(range)) {
+    job.text->spec.Swap(range.mutable_spec());
+    job_ready(job);
   }
   range.clear_spec();
-  if (!plan.ready) read_job(plan);
-  if (is_old(range) && !plan.end_read && !plan.ended) read_end(plan, [] {});
-  return plan;
+  if (!job.ready) read_job(job);
+  if (is_old(range) && !job.end_read && !job.ended) read_end(job, [] {});
+  return job;
 }
 
 // A job whose message was on its way for long may have been cancelled meanwhile.
@@ -106,50 +89,47 @@ bool WorkerMind::is_old(const model::Range& range) const {
 
 // The job had ended, and was retried. What we still hold of earlier rounds is over, and what we
 // know of the pages and the tree is older than that.
-void WorkerMind::open_again(Plan& plan, uint32_t round) {
-  plan.round = round;
-  plan.ended = plan.released = false;
-  plan.end_read = plan.end_there = false;
-  plan.nodes.clear();
-  plan.full.clear();
-  for (auto& [number, view] : plan.pages) {
+void WorkerMind::open_again(JobView& job, uint32_t round) {
+  job.round = round;
+  job.ended = job.released = false;
+  job.end_read = job.end_there = false;
+  job.nodes.clear();
+  job.full.clear();
+  for (auto& [number, view] : job.pages) {
     view.known = false;
     ++view.era;
   }
   for (auto& [id, held] : held_) {
-    if (held.plan != &plan) continue;
+    if (held.job.get() != &job) continue;
     abandon(held);
     settled_.insert(id);
   }
 }
 
-void WorkerMind::read_job(Plan& plan) {
-  if (plan.asked) return;
-  plan.asked = true;
-  ask_for(plan, Get{std::string(kJobs), {plan.job}}, [this, &plan](Answer&& answer) {
+void WorkerMind::read_job(JobView& job) {
+  if (job.asked) return;
+  job.asked = true;
+  ask_for(job, Get{std::string(kJobs), {job.id}}, [this, &job](Answer&& answer) {
     const auto* rows = std::get_if<Rows>(&answer);
     if (rows == nullptr || rows->rows.empty()) return;
-    model::Job job;
-    if (!job.ParseFromString(rows->rows[0].value)) {
-      log::error("the row of job {} is damaged: its tasks wait until it is repaired", plan.job);
-      plan.damaged = true;
+    model::Job record;
+    if (!record.ParseFromString(rows->rows[0].value)) {
+      log::error("the row of job {} is damaged: its tasks wait until it is repaired", job.id);
+      job.damaged = true;
       bad_until_ = now_.at + 2 * kBadRowWait;
-      ++plan.busy;
-      return later(kBadRowWait, [this, &plan] {
-        --plan.busy;
-        plan.asked = false;
-        if (plan.held > 0) read_job(plan);
-        tidy(plan);
+      return asks_.later(kBadRowWait, [this, pin = Pin(job)] {
+        pin->asked = false;
+        if (pin->held > 0) read_job(*pin);
       });
     }
-    if (rows->rows[0].version == 0 || job.gone_us() != 0) {
-      log::warning("there is no job for a range job={}", plan.job);
-      return job_has_ended(plan);
+    if (rows->rows[0].version == 0 || record.gone_us() != 0) {
+      log::warning("there is no job for a range job={}", job.id);
+      return job_has_ended(job);
     }
-    plan.text->spec = std::move(*job.mutable_spec());
-    plan_ready(plan);
+    job.text->spec = std::move(*record.mutable_spec());
+    job_ready(job);
     for (auto& [id, held] : held_) {
-      if (held.plan != &plan || !held.adopted) continue;
+      if (held.job.get() != &job || !held.adopted) continue;
       unstarted_ -= held.last - held.next;
       shorten_to_job(held);
       unstarted_ += held.last - held.next;
@@ -159,14 +139,14 @@ void WorkerMind::read_job(Plan& plan) {
 }
 
 // A spec that was not submitted by our own client may be anything.
-void WorkerMind::plan_ready(Plan& plan) {
-  plan.ready = true;
-  plan.damaged = false;
-  Result<void> good = validate_spec(plan.spec());
-  if (!good.ok()) plan.text->spec.clear_reply();
-  if (good.ok()) good = check_needs(plan.spec().requires_());
-  if (good.ok()) good = prepare(plan);
-  if (!good.ok()) plan.trouble = good.error().what;
+void WorkerMind::job_ready(JobView& job) {
+  job.ready = true;
+  job.damaged = false;
+  Result<void> good = validate_spec(job.spec());
+  if (!good.ok()) job.text->spec.clear_reply();
+  if (good.ok()) good = check_needs(job.spec().requires_());
+  if (good.ok()) good = prepare(job);
+  if (!good.ok()) job.trouble = good.error().what;
 }
 
 // Its route asks for as much, unless somebody wrote another one. It would wait here for ever.
@@ -179,42 +159,42 @@ Result<void> WorkerMind::check_needs(const model::Requirements& needs) const {
 
 // A job has no tasks beyond its last, whatever the message says.
 void WorkerMind::shorten_to_job(Held& held) {
-  if (held.plan->ready) held.last = std::clamp(held.plan->spec().tasks(), held.next, held.last);
+  if (held.job->ready) held.last = std::clamp(held.job->spec().tasks(), held.next, held.last);
 }
 
 // Keeps the slots' list filled: by age, and larger priority first.
 void WorkerMind::start() {
   if (stopping() || resting() || no_more_ || unstarted_ == 0) return;
-  if (!trouble_.empty() && running_.size() + claiming_ > 0) return;  // One, to see if it works.
+  if (!trouble_.empty() && tasks_.size() + room_.claimed() > 0) return;  // One, to see if it works.
   // Tasks in the slots' list are out of others' reach, so only short ones wait there, and none of
   // unknown length.
   const auto most_of = [this](double pace) -> uint64_t {
-    if (options_.enough) return slots_;
+    if (options_.enough) return room_.slots();
     const bool wait = pace > 0 && pace <= kShortUs;
     const double ahead = wait ? std::clamp(kBufferUs / pace, 1.0, double{kBufferMax}) : 0;
-    return slots_ * (1 + static_cast<uint64_t>(ahead));
+    return room_.slots() * (1 + static_cast<uint64_t>(ahead));
   };
   const uint64_t most = most_of(std::max(mean_us_, 1.0));
   std::vector<Held*> order;
   for (auto& [id, held] : held_) {
-    if (held.adopted && held.next < held.last && held.plan->ready && !is_over(held) &&
-        (!held.old || held.plan->end_read) && !is_stuck(held) && !in_doubt(held)) {
+    if (held.adopted && held.next < held.last && held.job->ready && !is_over(held) &&
+        (!held.old || held.job->end_read) && !is_stuck(held) && !in_doubt(held)) {
       order.push_back(&held);
     }
     if (order.size() > most) break;
   }
   std::ranges::stable_sort(order, std::greater<>(),
-                           [](const Held* held) { return held->plan->spec().priority(); });
+                           [](const Held* held) { return held->job->spec().priority(); });
   for (Held* held : order) {
     if (held->isolate) {
       isolate(*held);
       continue;
     }
-    const double pace = pace_of(*held->plan);
-    const uint64_t taken = running_.size() + claiming_;
+    const double pace = pace_of(*held->job);
+    const uint64_t taken = tasks_.size() + room_.claimed();
     if (taken >= most_of(pace)) continue;
     const double grab = pace == 0 ? 1 : kGrabUs / pace;
-    effects_.grab = std::clamp<uint64_t>(static_cast<uint64_t>(grab), 1, kGrabMax);
+    tasks_.set_grab(std::clamp<uint64_t>(static_cast<uint64_t>(grab), 1, kGrabMax));
     start_from(*held, trouble_.empty() ? most_of(pace) - taken : 1);
     if (!trouble_.empty()) return;
   }
@@ -222,9 +202,9 @@ void WorkerMind::start() {
 
 bool WorkerMind::is_stuck(const Held& held) const {
   if (now_.at >= bad_until_) return false;
-  if (!held.plan->ready) return held.plan->damaged;
-  const auto page = held.plan->pages.find(page_of(held.next));
-  return page != held.plan->pages.end() && page->second.bad;
+  if (!held.job->ready) return held.job->damaged;
+  const auto page = held.job->pages.find(page_of(held.next));
+  return page != held.job->pages.end() && page->second.bad;
 }
 
 uint64_t WorkerMind::stuck_tasks() const {
@@ -238,33 +218,26 @@ uint64_t WorkerMind::stuck_tasks() const {
 
 // How long a task of this job takes; 0: not known. What runs inside the worker is taken for like
 // the rest; programs may be anything.
-double WorkerMind::pace_of(const Plan& plan) const {
-  const model::Command& command = plan.spec().command();
+double WorkerMind::pace_of(const JobView& job) const {
+  const model::Command& command = job.spec().command();
   const bool inside = !command.builtin().empty() || !command.function().empty();
-  return plan.mean_us == 0 && inside ? mean_us_ : plan.mean_us;
+  return job.mean_us == 0 && inside ? mean_us_ : job.mean_us;
 }
 
 bool WorkerMind::fits(const Held& held) const {
-  const model::Requirements& needs = held.plan->spec().requires_();
-  if (is_doubtful(held) && doubtful_ + claiming_ > 0) return false;
-  if (is_heavy(needs) && claiming_ > 0) return false;
-  if (!is_heavy(needs)) return heavy_ == 0 || cpus_used_ < slots_;
-  // One that needs more than there are was taken when there were more.
-  const uint32_t cpus = std::min(std::max(needs.cpus(), 1U), slots_);
-  return cpus_used_ + cpus <= slots_ && mem_used_ + needs.mem_bytes() <= options_.mem_bytes &&
-         needs.gpus() <= gpus_free_.size();
+  return room_.fits(held.job->spec().requires_(), is_doubtful(held));
 }
 
 void WorkerMind::start_from(Held& held, size_t max) {
-  Plan& plan = *held.plan;
+  JobView& job = *held.job;
   std::vector<std::string> values;
-  const bool only_once = plan.spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
+  const bool only_once = job.spec().delivery() == model::DELIVERY_AT_MOST_ONCE;
   const bool careful = must_claim(held);
   for (; max > 0 && held.next < held.last; --max) {
     const uint64_t task = held.next;
     const uint64_t page = page_of(task);
     if (!page_is_there(held, page)) return;
-    const PageView* view = held.seen || careful ? &plan.pages[page] : nullptr;
+    const PageView* view = held.seen || careful ? &job.pages[page] : nullptr;
     const uint32_t offset = offset_of(task);
     if (view != nullptr &&
         (view->has_outcome(offset) || (view->is_moved(offset) && !held.range.alone()))) {
@@ -282,7 +255,7 @@ void WorkerMind::start_from(Held& held, size_t max) {
       continue;
     }
     if (careful) held.lost = losses(held, *view, offset);
-    if (careful && !only_once && held.lost >= losses_max(plan.spec()) && !is_alone()) {
+    if (careful && !only_once && held.lost >= losses_max(job.spec()) && !is_alone()) {
       take_task(held);
       settle(held, task,
              lost_outcome(held, fmt::format("{} workers in a row were lost while they "
@@ -290,13 +263,13 @@ void WorkerMind::start_from(Held& held, size_t max) {
                                             held.lost)));
       continue;
     }
-    if (!plan.trouble.empty()) {
+    if (!job.trouble.empty()) {
       take_task(held);
-      refuse(held, task, plan.trouble);
+      refuse(held, task, job.trouble);
       continue;
     }
     if (!careful && !has_begun(held, page)) return;
-    if (!fits(held) || !read_stdin(plan) || !inputs_are_there(plan, task, values)) return;
+    if (!fits(held) || !read_stdin(job) || !inputs_are_there(job, task, values)) return;
     take_task(held);
     if (careful) {
       claim(held, task, std::move(values));
@@ -310,8 +283,8 @@ void WorkerMind::start_from(Held& held, size_t max) {
 // the last attempt had of its job's iterations goes to others with it, or because a worker may have
 // been lost with this task and the next loss must be known to be its doing.
 bool WorkerMind::must_claim(const Held& held) const {
-  return held.plan->spec().delivery() == model::DELIVERY_AT_MOST_ONCE ||
-         held.plan->spec().has_iterations() ||
+  return held.job->spec().delivery() == model::DELIVERY_AT_MOST_ONCE ||
+         held.job->spec().has_iterations() ||
          (held.last - held.first == 1 && (held.range.lost() > 0 || held.lost > 0));
 }
 
@@ -319,7 +292,7 @@ bool WorkerMind::must_claim(const Held& held) const {
 // that was pulled and never arrived is nobody's fault.
 uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t offset) const {
   const uint32_t claims = view.claims_of(offset);
-  if (held.plan->spec().has_iterations()) return claims;  // All are on record.
+  if (held.job->spec().has_iterations()) return claims;  // All are on record.
   const uint32_t unclaimed = held.range.lost() + (held.again > claims ? held.again - claims : 0);
   return claims + std::min(unclaimed, 1U);
 }
@@ -329,10 +302,10 @@ uint32_t WorkerMind::losses(const Held& held, const PageView& view, uint32_t off
 // numbers were used.
 bool WorkerMind::has_begun(const Held& held, uint64_t page) {
   if (held.attempt <= 1) return true;
-  PageView& view = held.plan->pages[page];
+  PageView& view = held.job->pages[page];
   if (view.known && view.page.begun() >= held.attempt) return true;
   view.begins = std::max(view.begins, held.attempt);
-  mark_dirty(*held.plan, page);
+  mark_dirty(*held.job, page);
   return false;
 }
 
@@ -345,39 +318,39 @@ void WorkerMind::take_task(Held& held) {
 // A page that nobody else can have written need not be read; one that is shared is read while its
 // tasks run, one that was seen before they start.
 bool WorkerMind::page_is_there(Held& held, uint64_t page) {
-  Plan& plan = *held.plan;
-  const bool covered = is_covered(page, held.first, held.last, plan.spec().tasks());
+  JobView& job = *held.job;
+  const bool covered = is_covered(page, held.first, held.last, job.spec().tasks());
   const bool needed = held.seen || must_claim(held);
   if (covered && !held.seen && !must_claim(held)) return true;
-  PageView& view = plan.pages[page];
-  if (!view.known) read_page(plan, page);
+  PageView& view = job.pages[page];
+  if (!view.known) read_page(job, page);
   return !needed || view.known;
 }
 
-bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::string>& values) {
+bool WorkerMind::inputs_are_there(JobView& job, uint64_t task, std::vector<std::string>& values) {
   values.clear();
-  const model::Inputs& inputs = plan.spec().inputs();
+  const model::Inputs& inputs = job.spec().inputs();
   if (inputs.sources().empty()) return true;
   const std::vector<uint64_t> indices = source_indices(inputs, task);
   for (size_t source = 0; source < indices.size(); ++source) {
     const uint64_t index = indices[source];
     if (inputs.sources(static_cast<int>(source)).blob().empty()) {
-      if (index >= plan.values[source].size()) {
-        plan.trouble = fmt::format("the inputs of job {} are damaged", plan.job);
+      if (index >= job.values[source].size()) {
+        job.trouble = fmt::format("the inputs of job {} are damaged", job.id);
         return false;
       }
-      values.push_back(plan.values[source][index]);
+      values.push_back(job.values[source][index]);
       continue;
     }
     const uint64_t group = index / kValuesPerIndex;
-    const auto found = plan.groups.find({source, group});
-    if (found == plan.groups.end()) {
-      read_group(plan, source, group);
+    const auto found = job.groups.find({source, group});
+    if (found == job.groups.end()) {
+      read_group(job, source, group);
       return false;
     }
     const uint64_t at = index % kValuesPerIndex;
     if (at >= found->second.size()) {
-      plan.trouble = fmt::format("the inputs of job {} are damaged", plan.job);
+      job.trouble = fmt::format("the inputs of job {} are damaged", job.id);
       return false;
     }
     values.push_back(found->second[at]);
@@ -385,119 +358,93 @@ bool WorkerMind::inputs_are_there(Plan& plan, uint64_t task, std::vector<std::st
   return true;
 }
 
-void WorkerMind::read_group(Plan& plan, size_t source, uint64_t group) {
-  if (!plan.groups_asked.insert({source, group}).second) return;
-  const model::Source& from = plan.spec().inputs().sources(static_cast<int>(source));
+void WorkerMind::read_group(JobView& job, size_t source, uint64_t group) {
+  if (!job.groups_asked.insert({source, group}).second) return;
+  const model::Source& from = job.spec().inputs().sources(static_cast<int>(source));
   const Slice index = index_slice(from, group);
-  const auto failed = [&plan](const Answer& answer) {
+  const auto failed = [&job](const Answer& answer) {
     const auto* error = std::get_if<Error>(&answer);
-    plan.trouble = fmt::format("the inputs of job {} cannot be read: {}", plan.job,
-                               error != nullptr ? error->what : "no bytes");
+    job.trouble = fmt::format("the inputs of job {} cannot be read: {}", job.id,
+                              error != nullptr ? error->what : "no bytes");
   };
-  ask_for(plan, BlobGet{from.blob(), index.offset, index.size},
-          [this, &plan, &from, source, group, failed](Answer&& answer) {
+  ask_for(job, BlobGet{from.blob(), index.offset, index.size},
+          [this, &job, &from, source, group, failed](Answer&& answer) {
             const auto* bytes = std::get_if<Bytes>(&answer);
             if (bytes == nullptr) return failed(answer);
             const auto slice = group_slice(from, group, bytes->bytes);
             if (!slice.ok()) return failed(slice.error());
-            read_slice(plan, from.blob(), slice.value(), "",
-                       [&plan, source, group, failed](Result<std::string>&& values) {
+            read_slice(job, from.blob(), slice.value(), "",
+                       [&job, source, group, failed](Result<std::string>&& values) {
                          if (!values.ok()) return failed(values.error());
                          auto read = read_values(values.value());
                          if (!read.ok()) return failed(read.error());
-                         if (plan.groups.size() >= kGroupsMax) {
-                           plan.groups.clear();
-                           plan.groups_asked.clear();
+                         if (job.groups.size() >= kGroupsMax) {
+                           job.groups.clear();
+                           job.groups_asked.clear();
                          }
-                         plan.groups_asked.insert({source, group});
-                         plan.groups[{source, group}] = std::move(read).value();
+                         job.groups_asked.insert({source, group});
+                         job.groups[{source, group}] = std::move(read).value();
                        });
           });
 }
 
 // A slice may be longer than one answer.
-void WorkerMind::read_slice(Plan& plan, const std::string& blob, Slice slice, std::string so_far,
+void WorkerMind::read_slice(JobView& job, const std::string& blob, Slice slice, std::string so_far,
                             std::function<void(Result<std::string>&&)> then) {
   if (slice.size == 0) return then(std::move(so_far));
   const uint64_t size = std::min<uint64_t>(slice.size, kBlobPart);
-  ask_for(plan, BlobGet{blob, slice.offset, size},
-          [this, &plan, blob, slice, so_far = std::move(so_far),
+  ask_for(job, BlobGet{blob, slice.offset, size},
+          [this, &job, blob, slice, so_far = std::move(so_far),
            then = std::move(then)](Answer&& answer) mutable {
             if (const auto* error = std::get_if<Error>(&answer)) return then(*error);
             const std::string& bytes = std::get<Bytes>(answer).bytes;
             if (bytes.empty()) return then(Error{Code::corrupt, "blob " + blob + " is too short"});
             so_far += bytes;
-            read_slice(plan, blob, {slice.offset + bytes.size(), slice.size - bytes.size()},
+            read_slice(job, blob, {slice.offset + bytes.size(), slice.size - bytes.size()},
                        std::move(so_far), std::move(then));
           });
 }
 
-bool WorkerMind::read_stdin(Plan& plan) {
-  const std::string& blob = plan.spec().stdin_blob();
-  if (blob.empty() || plan.stdin_there) return true;
-  if (plan.stdin_asked) return false;
-  plan.stdin_asked = true;
-  ask_for(plan, BlobList{blob, "", 1}, [this, &plan, blob](Answer&& answer) {
+bool WorkerMind::read_stdin(JobView& job) {
+  const std::string& blob = job.spec().stdin_blob();
+  if (blob.empty() || job.stdin_there) return true;
+  if (job.stdin_asked) return false;
+  job.stdin_asked = true;
+  ask_for(job, BlobList{blob, "", 1}, [this, &job, blob](Answer&& answer) {
     const auto* names = std::get_if<BlobNames>(&answer);
     if (names == nullptr || names->blobs.empty() || names->blobs[0].name != blob ||
         names->blobs[0].size > kStdinMax) {
-      plan.trouble = fmt::format("the stdin of job {} cannot be read", plan.job);
-      plan.stdin_there = true;
+      job.trouble = fmt::format("the stdin of job {} cannot be read", job.id);
+      job.stdin_there = true;
       return;
     }
-    read_slice(plan, blob, {0, names->blobs[0].size}, "", [&plan](Result<std::string>&& bytes) {
-      if (!bytes.ok()) plan.trouble = bytes.error().what;
-      if (bytes.ok()) plan.text->stdin_bytes = std::move(bytes).value();
-      plan.stdin_there = true;
+    read_slice(job, blob, {0, names->blobs[0].size}, "", [&job](Result<std::string>&& bytes) {
+      if (!bytes.ok()) job.trouble = bytes.error().what;
+      if (bytes.ok()) job.text->stdin_bytes = std::move(bytes).value();
+      job.stdin_there = true;
     });
   });
   return false;
 }
 
 void WorkerMind::launch(Held& held, uint64_t task, std::vector<std::string>&& values) {
-  const Plan& plan = *held.plan;
-  const model::Requirements& needs = plan.spec().requires_();
-  const uint64_t ticket = ++last_ticket_;
-  Assignment assignment{.ticket = ticket,
-                        .job = plan.text,
-                        .task = task,
-                        .attempt = held.attempt,
-                        .values = std::move(values)};
-  Running running{.held = held.id, .task = task, .gpus = {}, .since = now_.at};
-  for (uint32_t i = 0; i < needs.gpus(); ++i) {
-    running.gpus.push_back(*gpus_free_.begin());
-    gpus_free_.erase(gpus_free_.begin());
-  }
-  assignment.gpus = running.gpus;
-  cpus_used_ += std::max(needs.cpus(), 1U);
-  mem_used_ += needs.mem_bytes();
-  if (is_heavy(needs)) ++heavy_;
-  if (is_doubtful(held)) {
-    ++doubtful_;
-    running.doubtful = true;
-  }
-  running_.emplace(ticket, std::move(running));
-  effects_.start.push_back(std::move(assignment));
-}
-
-void WorkerMind::release_amounts(const Plan& plan, const Running& running) {
-  const model::Requirements& needs = plan.spec().requires_();
-  cpus_used_ -= std::max(needs.cpus(), 1U);
-  mem_used_ -= needs.mem_bytes();
-  if (is_heavy(needs)) --heavy_;
-  if (running.doubtful) --doubtful_;
-  gpus_free_.insert(running.gpus.begin(), running.gpus.end());
+  const JobView& job = *held.job;
+  tasks_.start(
+      {.held = held.id,
+       .task = task,
+       .room = room_.take(job.spec().requires_(), is_doubtful(held)),
+       .since = now_.at},
+      {.job = job.text, .task = task, .attempt = held.attempt, .values = std::move(values)});
 }
 
 void WorkerMind::claim(Held& held, uint64_t task, std::vector<std::string>&& values) {
-  ++claiming_;
-  PageView& view = held.plan->pages[page_of(task)];
-  view.claims.push_back({held.id, task, std::move(values)});
-  mark_dirty(*held.plan, page_of(task));
+  PageView& view = held.job->pages[page_of(task)];
+  view.claims.push_back({held.id, task, std::move(values), room_.claim()});
+  mark_dirty(*held.job, page_of(task));
 }
 
 void WorkerMind::claimed(PendingClaim&& claim) {
-  --claiming_;
+  claim.place.release();
   Held* held = find(claim.held);
   if (held == nullptr) return;
   // It has not started: nothing is lost.
@@ -510,18 +457,18 @@ void WorkerMind::claimed(PendingClaim&& claim) {
 // A worker was lost while it held these tasks. The first of them may be the reason: each gets a
 // message of its own, so that it can only take itself down. The others go on as one range.
 void WorkerMind::isolate(Held& held) {
-  Plan& plan = *held.plan;
+  JobView& job = *held.job;
   if (held.splitting) return;
   uint64_t alone = 0;
   uint64_t task = held.next;
   for (; task < held.last && alone < kIsolateMax; ++task) {
     const uint64_t page = page_of(task);
     if (!page_is_there(held, page)) return;
-    if (!plan.pages[page].is_settled(offset_of(task))) ++alone;
+    if (!job.pages[page].is_settled(offset_of(task))) ++alone;
   }
   const uint64_t last = task;
   for (task = held.next; task < last; ++task) {
-    if (plan.pages[page_of(task)].is_settled(offset_of(task))) {
+    if (job.pages[page_of(task)].is_settled(offset_of(task))) {
       ++held.next;
       --unstarted_;
       ++held.settled;
@@ -548,10 +495,10 @@ void WorkerMind::move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t
   range.set_alone(true);
   range.set_not_before_ms(not_before_ms);
   range.set_sent_us(now_.wall_us);
-  if (held.plan->ready) embed_spec(range, held.plan->spec());
-  PageView& view = held.plan->pages[page_of(task)];
+  if (held.job->ready) embed_spec(range, held.job->spec());
+  PageView& view = held.job->pages[page_of(task)];
   view.moves.push_back({held.id, std::move(range)});
-  mark_dirty(*held.plan, page_of(task));
+  mark_dirty(*held.job, page_of(task));
 }
 
 PendingOutcome WorkerMind::lost_outcome(const Held& held, std::string why) const {
@@ -579,66 +526,39 @@ void WorkerMind::settle(Held& held, uint64_t task, PendingOutcome&& pending) {
   if (options_.enough && options_.enough(pending.outcome)) no_more_ = true;
   // One that is not UTF-8 would make the page unreadable, with all that others left in it.
   pending.outcome.set_why(dunlin::shorten(std::move(*pending.outcome.mutable_why()), kWhyMax));
-  PageView& view = held.plan->pages[page_of(task)];
+  PageView& view = held.job->pages[page_of(task)];
   view.outcomes.push_back(std::move(pending));
-  mark_dirty(*held.plan, page_of(task));
+  mark_dirty(*held.job, page_of(task));
 }
 
 void WorkerMind::ended(std::vector<Ending>&& endings, Now now) {
-  now_ = now;
+  asks_.set_now(now);
   for (Ending& ending : endings) {
-    const auto found = running_.find(ending.ticket);
-    if (found == running_.end()) continue;  // Dropped meanwhile.
-    const Held& held = held_.at(found->second.held);
-    uint32_t uploads = 0;
-    for (const auto& [spool, which] :
-         {std::pair(&ending.out_spool, "out"), {&ending.err_spool, "err"}}) {
-      if (spool->empty()) continue;
-      ++uploads;
-      effects_.uploads.push_back(
-          {ending.ticket, *spool,
-           blob_name(held.plan->job, found->second.task, held.attempt, which)});
-    }
-    if (uploads > 0) {
-      const uint64_t ticket = ending.ticket;
-      uploading_.emplace(ticket, Uploading{std::move(ending), uploads});
-    } else {
-      end_task(std::move(ending));
-    }
+    const Tasks::Running* running = tasks_.find(ending.ticket);
+    if (running == nullptr) continue;  // Dropped meanwhile.
+    const Held& held = held_.at(running->held);
+    auto done = tasks_.ended(std::move(ending), [&](const char* which) {
+      return blob_name(held.job->id, running->task, held.attempt, which);
+    });
+    if (done) end_task(std::move(*done));
   }
   think();
 }
 
 void WorkerMind::uploaded(uint64_t ticket, const Result<void>& result, Now now) {
-  now_ = now;
-  const auto found = uploading_.find(ticket);
-  if (found == uploading_.end()) return;
-  if (!result.ok()) found->second.trouble = result.error().what;
-  if (--found->second.left > 0) return;
-  Uploading done = std::move(found->second);
-  uploading_.erase(found);
-  model::Outcome& outcome = done.ending.outcome;
-  const bool kept = done.trouble.empty();
-  for (const auto& [spool, output] : {std::pair(&done.ending.out_spool, outcome.mutable_out()),
-                                      {&done.ending.err_spool, outcome.mutable_err()}}) {
-    if (spool->empty()) continue;
-    output->clear_bytes();
-    output->set_where(kept ? model::Output::BLOB : model::Output::HERE);
-    if (!kept) output->set_cut(output->cut() + output->size());
-  }
-  if (!kept) outcome.set_why("its output could not be stored: " + done.trouble);
-  end_task(std::move(done.ending));
+  asks_.set_now(now);
+  auto done = tasks_.uploaded(ticket, result);
+  if (!done) return;
+  end_task(std::move(*done));
   think();
 }
 
-void WorkerMind::end_task(Ending&& ending) {
-  const auto found = running_.find(ending.ticket);
-  const Running running = std::move(found->second);
-  running_.erase(found);
+void WorkerMind::end_task(Tasks::Ended&& ended) {
+  const Tasks::Running running = std::exchange(ended.running, {});
+  Ending& ending = ended.ending;
   Held& held = held_.at(running.held);
-  release_amounts(*held.plan, running);
   model::Outcome& outcome = ending.outcome;
-  measure(*held.plan, outcome);
+  measure(*held.job, outcome);
   outcome.set_attempt(held.attempt);
   outcome.set_received_us(held.received_us);
   outcome.set_waited_us(static_cast<uint32_t>(
@@ -672,7 +592,7 @@ void WorkerMind::end_task(Ending&& ending) {
 
 // Whether the task's own failure is worth another try, which then is on its way.
 bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome) {
-  const model::Spec& spec = held.plan->spec();
+  const model::Spec& spec = held.job->spec();
   if (outcome.blame() == model::BLAME_STORE || spec.delivery() == model::DELIVERY_AT_MOST_ONCE) {
     return false;
   }
@@ -686,7 +606,7 @@ bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome)
   const Millis backoff = backoff_of(spec, held.range.failures());
   const int64_t when = backoff == Millis(0) ? 0 : now_.wall_us / 1000 + backoff.count();
   move_task(held, task, held.attempt + 1, 0, when);
-  model::Range& range = held.plan->pages[page_of(task)].moves.back().range;
+  model::Range& range = held.job->pages[page_of(task)].moves.back().range;
   range.set_failures(held.range.failures() + 1);
   return true;
 }
@@ -695,9 +615,9 @@ bool WorkerMind::again(Held& held, uint64_t task, const model::Outcome& outcome)
 Millis WorkerMind::pause_of(const Held& held) {
   const model::Range& range = held.range;
   if (range.not_before_ms() == 0) return Millis(0);
-  if (!held.plan->ready) return std::chrono::hours(1);  // Not known yet; it is asked again soon.
+  if (!held.job->ready) return std::chrono::hours(1);  // Not known yet; it is asked again soon.
   const Millis failed =
-      range.failures() == 0 ? Millis(0) : backoff_of(held.plan->spec(), range.failures() - 1);
+      range.failures() == 0 ? Millis(0) : backoff_of(held.job->spec(), range.failures() - 1);
   const Millis refused = range.refused() == 0 ? Millis(0) : refused_pause(range.refused() - 1);
   return std::max(failed, refused);
 }
@@ -710,7 +630,7 @@ bool WorkerMind::elsewhere(Held& held, uint64_t task, const model::Outcome& outc
   if (before + 1 >= kRefusedMax) return false;
   const int64_t when = now_.wall_us / 1000 + refused_pause(before).count();
   move_task(held, task, held.attempt + 1, held.range.lost(), when);
-  held.plan->pages[page_of(task)].moves.back().range.set_refused(before + 1);
+  held.job->pages[page_of(task)].moves.back().range.set_refused(before + 1);
   return true;
 }
 
@@ -721,7 +641,7 @@ void WorkerMind::could_not_start(const std::string& why) {
   rests_until_ = now_.at + rest_;
   trouble_ = dunlin::shorten(why, kWhyMax);
   log::error("this worker takes no tasks for {} s: {}", rest_.count() / 1000, why);
-  later(rest_, [] {});
+  asks_.later(rest_, [] {});
 }
 
 void WorkerMind::ran_here() {
@@ -732,9 +652,9 @@ void WorkerMind::ran_here() {
   rest_ = Millis(0);
 }
 
-void WorkerMind::measure(Plan& plan, const model::Outcome& outcome) {
+void WorkerMind::measure(JobView& job, const model::Outcome& outcome) {
   const double took_us = static_cast<double>(std::max<uint64_t>(outcome.ran_us(), 1));
-  for (double* mean_us : {&mean_us_, &plan.mean_us}) {
+  for (double* mean_us : {&mean_us_, &job.mean_us}) {
     const double weight = *mean_us == 0 ? 1 : 0.05;
     *mean_us += weight * (took_us - *mean_us);
   }
@@ -742,10 +662,8 @@ void WorkerMind::measure(Plan& plan, const model::Outcome& outcome) {
 
 // If no slot has taken anything for a while, tasks take that long at least.
 void WorkerMind::measure_running() {
-  if (running_.size() < slots_) return;
-  Instant last = running_.begin()->second.since;
-  for (const auto& [ticket, running] : running_) last = std::max(last, running.since);
-  const std::chrono::duration<double, std::micro> since = now_.at - last;
+  if (tasks_.size() < room_.slots()) return;
+  const std::chrono::duration<double, std::micro> since = now_.at - tasks_.last_start();
   mean_us_ = std::max(mean_us_, since.count());
 }
 

@@ -1,10 +1,16 @@
 // What a worker knows about one job while it holds tasks of it: the spec, the inputs read so far,
-// the pages and nodes as last seen, the outcomes that are not written yet. Pure.
+// the pages and nodes as last seen, the outcomes that are not written yet.
+//
+// Whatever will still touch a view pins it: a held range, an open request, a page that is to be
+// written. A view that nobody pins is forgotten (Jobs::sweep). Pure. One thread; Jobs outlives all
+// pins.
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +22,7 @@
 #include "model/keys.h"
 #include "model/records.pb.h"
 #include "model/tree.h"
+#include "worker/room.h"
 #include "worker/slots.h"
 
 namespace dunlin {
@@ -42,6 +49,7 @@ struct PendingClaim {
   uint64_t held = 0;
   uint64_t task = 0;
   std::vector<std::string> values;  // Of its inputs.
+  Room::Claim place = {};           // None while its page is damaged.
 };
 
 // One page as this worker sees it.
@@ -80,6 +88,8 @@ inline void record_begun(model::Page& page, uint32_t attempt) {
   if (attempt > page.begun()) page.set_begun(attempt);
 }
 
+class Jobs;
+
 inline constexpr size_t kClimbMax = 4096;  // Pages of one commit.
 
 struct NodeView {
@@ -98,8 +108,8 @@ struct Climb {
   Counts total;
 };
 
-struct Plan {
-  std::string job;
+struct JobView {
+  std::string id;
   std::shared_ptr<JobText> text = std::make_shared<JobText>();
   const model::Spec& spec() const { return text->spec; }
   uint32_t round = 0;
@@ -109,7 +119,6 @@ struct Plan {
   bool damaged = false;  // The job's row.
   bool ended = false;    // Done or cancelled: nothing more is to be started.
   uint64_t held = 0;     // Ranges of it that we hold.
-  uint64_t busy = 0;     // Requests under way that will touch it.
   double mean_us = 0;    // Of its last tasks' times; 0: not known yet.
 
   absl::btree_map<uint64_t, PageView> pages;
@@ -133,17 +142,72 @@ struct Plan {
   bool stdin_asked = false;
   bool stdin_there = false;  // In `text`.
   std::string trouble;       // Why no task can be started: each gets the outcome `refused`.
+
+  uint64_t pins() const { return pins_; }
+
+ private:
+  friend class Jobs;
+  friend class Pin;
+  Jobs* jobs_ = nullptr;
+  uint64_t pins_ = 0;
+  bool loose_ = false;  // In the list of those that may be forgotten.
 };
 
-// What the tree becomes with the full pages of the plan, some of them if they are many. The pages
+// Keeps a view. What copies of it mean is the same.
+class Pin {
+ public:
+  Pin() = default;  // Of none.
+  explicit Pin(JobView& job) : job_(&job) { ++job.pins_; }
+  Pin(const Pin& other) : job_(other.job_) {
+    if (job_ != nullptr) ++job_->pins_;
+  }
+  Pin(Pin&& other) noexcept : job_(std::exchange(other.job_, nullptr)) {}
+  Pin& operator=(Pin other) noexcept {
+    std::swap(job_, other.job_);
+    return *this;
+  }
+  ~Pin();
+  JobView* get() const { return job_; }
+  JobView& operator*() const { return *job_; }
+  JobView* operator->() const { return job_; }
+
+ private:
+  JobView* job_ = nullptr;
+};
+
+// The views of a worker, by job.
+class Jobs {
+ public:
+  Jobs() = default;
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  // Begun, if there was none, in this round.
+  JobView& open(const std::string& job, uint32_t round);
+  JobView* find(const std::string& job);
+  const std::map<std::string, std::unique_ptr<JobView>>& all() const { return views_; }
+  // That the job has ended in the view's round is remembered longer than the view.
+  void remember_end(const JobView& job);
+  void sweep();  // Forgets the views that nobody pins.
+
+ private:
+  friend class Pin;
+  void loosen(JobView& job);
+
+  std::map<std::string, std::unique_ptr<JobView>> views_;
+  std::vector<JobView*> loose_;
+  absl::flat_hash_map<std::string, uint32_t> ended_;  // The round, by job.
+};
+
+// What the tree becomes with the full pages of the job, some of them if they are many. The pages
 // of an older round than a node's are not ours to enter: the job had ended with them, and was
 // opened again without them. REQUIRES: the page is known, if it is the root.
-Climb climb_of(Plan& plan);
+Climb climb_of(JobView& job);
 
 // Before a task is tried again that has failed `failures` times before: doubles with each.
 Millis backoff_of(const model::Spec& spec, uint32_t failures);
 
 // Reads the values that are inside the spec. `corrupt` if they are not values.
-Result<void> prepare(Plan& plan);
+Result<void> prepare(JobView& job);
 
 }  // namespace dunlin

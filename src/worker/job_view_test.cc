@@ -1,4 +1,4 @@
-#include "worker/plan.h"
+#include "worker/job_view.h"
 
 #include <gtest/gtest.h>
 
@@ -39,27 +39,27 @@ class TwoLevels : public testing::Test {
   using Place = std::pair<uint32_t, uint64_t>;
   using Places = std::set<Place>;
 
-  TwoLevels() { plan_.text->spec.set_tasks(kTasks); }
+  TwoLevels() { job_.text->spec.set_tasks(kTasks); }
 
   void see(const Place& place, std::optional<uint32_t> without = {}) {
     const auto [level, number] = place;
-    NodeView& view = plan_.nodes[place];
+    NodeView& view = job_.nodes[place];
     view = {};
     const uint64_t below = level == 1 ? kPageTasks : kPageTasks * kFanOut;
     for (uint32_t child = 0; child < children_of(level, number, kTasks); ++child) {
       if (child != without) add_child(view.node, child, {.ok = below, .failed = 0});
     }
   }
-  void enter(uint64_t page) { plan_.full[page] = {.ok = kPageTasks, .failed = 0}; }
+  void enter(uint64_t page) { job_.full[page] = {.ok = kPageTasks, .failed = 0}; }
 
-  Plan plan_;
+  JobView job_;
 };
 
 TEST_F(TwoLevels, AFullNodeIsEnteredAboveInTheSameCommit) {
   see({1, 0}, 7);
   see({2, 0}, 0);
   enter(7);
-  const Climb climb = climb_of(plan_);
+  const Climb climb = climb_of(job_);
   EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
   EXPECT_TRUE(climb.complete);
 }
@@ -67,9 +67,9 @@ TEST_F(TwoLevels, AFullNodeIsEnteredAboveInTheSameCommit) {
 TEST_F(TwoLevels, ANodeThatIsNotFullLeavesTheOneAboveAlone) {
   see({1, 0}, 7);
   see({2, 0}, 0);
-  clear_bit(*plan_.nodes[{1, 0}].node.mutable_full(), 8);
+  clear_bit(*job_.nodes[{1, 0}].node.mutable_full(), 8);
   enter(7);
-  const Climb climb = climb_of(plan_);
+  const Climb climb = climb_of(job_);
   EXPECT_EQ(climb.changed, (Places{{1, 0}}));
   EXPECT_FALSE(climb.complete);
 }
@@ -79,7 +79,7 @@ TEST_F(TwoLevels, ANodeThatBecomesFullIsComparedAboveThoughItsBitSeemsToBeThere)
   see({2, 0}, 0);
   see({1, 1}, 0);
   enter(256);
-  const Climb climb = climb_of(plan_);
+  const Climb climb = climb_of(job_);
   EXPECT_FALSE(climb.found_there);
   EXPECT_EQ(climb.changed, (Places{{1, 1}, {2, 0}}));
 }
@@ -89,7 +89,7 @@ TEST_F(TwoLevels, AFullNodeThatIsEnteredIsCompared) {
   see({1, 0});
   see({2, 0}, 0);
   enter(7);
-  const Climb climb = climb_of(plan_);
+  const Climb climb = climb_of(job_);
   EXPECT_TRUE(climb.found_there);
   EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
 }

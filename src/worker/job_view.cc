@@ -1,10 +1,53 @@
-#include "worker/plan.h"
+#include "worker/job_view.h"
 
 #include <algorithm>
 
 #include "model/inputs.h"
 
 namespace dunlin {
+namespace {
+
+constexpr size_t kEndedMax = 4096;
+
+}  // namespace
+
+Pin::~Pin() {
+  if (job_ == nullptr || --job_->pins_ > 0 || job_->jobs_ == nullptr) return;
+  job_->jobs_->loosen(*job_);
+}
+
+JobView& Jobs::open(const std::string& job, uint32_t round) {
+  std::unique_ptr<JobView>& view = views_[job];
+  if (view != nullptr) return *view;
+  view = std::make_unique<JobView>();
+  view->jobs_ = this;
+  view->id = view->text->id = job;
+  view->round = round;
+  const auto ended = ended_.find(job);
+  view->ended = view->end_there = ended != ended_.end() && ended->second >= round;
+  return *view;
+}
+
+JobView* Jobs::find(const std::string& job) {
+  const auto found = views_.find(job);
+  return found == views_.end() ? nullptr : found->second.get();
+}
+
+void Jobs::remember_end(const JobView& job) {
+  if (ended_.size() >= kEndedMax) ended_.clear();
+  ended_[job.id] = job.round;
+}
+
+void Jobs::loosen(JobView& job) {
+  if (!std::exchange(job.loose_, true)) loose_.push_back(&job);
+}
+
+void Jobs::sweep() {
+  for (JobView* job : std::exchange(loose_, {})) {
+    job->loose_ = false;
+    if (job->pins_ == 0) views_.erase(std::string(job->id));
+  }
+}
 
 bool PageView::has_outcome(uint32_t offset) const {
   for (const model::Outcome& outcome : page.outcomes()) {
@@ -51,29 +94,28 @@ Millis backoff_of(const model::Spec& spec, uint32_t failures) {
   return Millis(static_cast<Millis::rep>(first << std::min(failures, kDoublings)));
 }
 
-Result<void> prepare(Plan& plan) {
-  for (const model::Source& source : plan.spec().inputs().sources()) {
+Result<void> prepare(JobView& job) {
+  for (const model::Source& source : job.spec().inputs().sources()) {
     std::vector<std::string> values;
     if (source.blob().empty()) {
       values = TRY(read_values(source.inline_()));
       if (values.size() != source.count()) {
-        return Error{Code::corrupt,
-                     "the inputs of job " + plan.job + " are not as many as it says"};
+        return Error{Code::corrupt, "the inputs of job " + job.id + " are not as many as it says"};
       }
     }
-    plan.values.push_back(std::move(values));
+    job.values.push_back(std::move(values));
   }
   return {};
 }
 
-Climb climb_of(Plan& plan) {
+Climb climb_of(JobView& job) {
   Climb climb;
-  climb.round = plan.round;
-  const uint64_t tasks = plan.spec().tasks();
+  climb.round = job.round;
+  const uint64_t tasks = job.spec().tasks();
   const uint32_t root = root_level(tasks);
   const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
     const auto [place, fresh] = climb.nodes.try_emplace({level, number});
-    if (fresh) place->second = plan.nodes[{level, number}].node;
+    if (fresh) place->second = job.nodes[{level, number}].node;
     return place->second;
   };
   const auto add = [&](uint32_t level, uint64_t child, const Counts& counts) {
@@ -82,13 +124,13 @@ Climb climb_of(Plan& plan) {
     if (fresh) climb.changed.insert({level, number});
     return fresh;
   };
-  for (const auto& [page, counts] : plan.full) {
+  for (const auto& [page, counts] : job.full) {
     if (climb.pages.size() == kClimbMax) break;
     climb.pages.push_back(page);
     if (root == 0) {
-      climb.complete = is_full(plan.pages[page].page, page, tasks);
-      climb.total = counts_of(plan.pages[page].page);
-    } else if (node(1, parent_of(page)).round() <= plan.round) {
+      climb.complete = is_full(job.pages[page].page, page, tasks);
+      climb.total = counts_of(job.pages[page].page);
+    } else if (node(1, parent_of(page)).round() <= job.round) {
       climb.found_there |= !add(1, page, counts);
     }
   }
