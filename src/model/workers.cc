@@ -5,12 +5,21 @@
 
 #include "base/text.h"
 #include "model/keys.h"
+#include "model/match.h"
 #include "model/rows.h"
 
 namespace dunlin {
 namespace {
 
 constexpr size_t kRowsPerScan = 256;
+
+std::string amount_words(const Lack& lack) {
+  if (lack.what == Lack::What::memory) {
+    return fmt::format("{} of memory (it has {})", human_size(lack.needed), human_size(lack.has));
+  }
+  return fmt::format("{} {} (it has {})", lack.needed,
+                     lack.what == Lack::What::cpus ? "cpus" : "gpus", lack.has);
+}
 
 }  // namespace
 
@@ -23,27 +32,23 @@ std::string_view state_word(const model::WorkerInfo& worker, WallTime now) {
 }
 
 std::vector<std::string> missing_for(const model::Spec& spec, const model::WorkerInfo& worker) {
-  const model::Requirements& needs = spec.requires_();
+  const auto has_tag = [&](const std::string& tag) {
+    return std::ranges::find(worker.tags(), tag) != worker.tags().end();
+  };
+  const std::vector<Lack> lacks =
+      lacks_of(spec.requires_(), {worker.slots(), worker.mem_bytes(), worker.gpus(), has_tag});
+  const auto is_tag = [](const Lack& lack) { return lack.what == Lack::What::tag; };
   std::vector<std::string> missing;
-  for (const std::string& tag : needs.tags()) {
-    if (std::ranges::find(worker.tags(), tag) == worker.tags().end()) {
-      missing.push_back("the tag " + tag);
-    }
+  for (const Lack& lack : lacks) {
+    if (is_tag(lack)) missing.push_back("the tag " + lack.tag);
   }
   if (const std::string& function = spec.command().function(); !function.empty()) {
     if (std::ranges::find(worker.functions(), function) == worker.functions().end()) {
       missing.push_back("the function " + function);
     }
   }
-  if (needs.cpus() > worker.slots()) {
-    missing.push_back(fmt::format("{} cpus (it has {})", needs.cpus(), worker.slots()));
-  }
-  if (needs.mem_bytes() > worker.mem_bytes()) {
-    missing.push_back(fmt::format("{} of memory (it has {})", human_size(needs.mem_bytes()),
-                                  human_size(worker.mem_bytes())));
-  }
-  if (needs.gpus() > worker.gpus()) {
-    missing.push_back(fmt::format("{} gpus (it has {})", needs.gpus(), worker.gpus()));
+  for (const Lack& lack : lacks) {
+    if (!is_tag(lack)) missing.push_back(amount_words(lack));
   }
   return missing;
 }

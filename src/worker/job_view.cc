@@ -86,6 +86,14 @@ void forget_claims(model::Page& page, uint32_t offset, std::optional<uint32_t> a
   claims.erase(claim);
 }
 
+void PageView::drop_of(uint64_t held) {
+  const auto is_its = [held](const auto& one) { return one.held == held; };
+  std::erase_if(outcomes, is_its);
+  std::erase_if(moves, is_its);
+  std::erase_if(claims, is_its);
+  begins = 0;  // Other ranges that need it ask again.
+}
+
 bool PageView::is_moved(uint32_t offset) const { return has_bit(page.moved(), offset); }
 
 Millis backoff_of(const model::Spec& spec, uint32_t failures) {

@@ -72,6 +72,7 @@ struct PageView {
   bool is_moved(uint32_t offset) const;
   // It has an outcome, or a message of its own.
   bool is_settled(uint32_t offset) const { return has_outcome(offset) || is_moved(offset); }
+  void drop_of(uint64_t held);  // All that this held range has on its way.
   bool has_news() const {
     return !outcomes.empty() || !moves.empty() || !claims.empty() || begins > page.begun();
   }

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <string_view>
 #include <utility>
 
-#include "base/log.h"
+#include "base/check.h"
 
 namespace dunlin {
 namespace {
 
 constexpr Millis kBeatEvery = std::chrono::seconds(5);
-constexpr Millis kLookEvery = Millis(500);
 constexpr Millis kPullsEnd = std::chrono::seconds(1);
 
 }  // namespace
@@ -18,22 +18,70 @@ constexpr Millis kPullsEnd = std::chrono::seconds(1);
 WorkerMind::WorkerMind(WorkerOptions options)
     : options_(std::move(options)),
       room_(options_.slots, options_.mem_bytes, options_.gpus),
-      asks_(options_.seed) {}
+      asks_(options_.seed),
+      health_(asks_),
+      times_(options_.pace),
+      routes_({.only = options_.queue,
+               .hold = options_.hold,
+               .pace = options_.pace,
+               .idle_exit = options_.idle_exit},
+              asks_, *this),
+      ranges_(options_.hold, asks_, jobs_, tasks_, routes_),
+      reader_(asks_, room_, ranges_),
+      inputs_(asks_),
+      completion_(options_.pace, asks_, jobs_, ranges_, reader_),
+      sharing_({.options = options_,
+                .course = course_,
+                .asks = asks_,
+                .room = room_,
+                .times = times_,
+                .health = health_,
+                .tasks = tasks_,
+                .ranges = ranges_,
+                .routes = routes_}),
+      arrivals_({.options = options_,
+                 .asks = asks_,
+                 .jobs = jobs_,
+                 .ranges = ranges_,
+                 .completion = completion_,
+                 .sharing = sharing_}),
+      pages_({.options = options_,
+              .course = course_,
+              .asks = asks_,
+              .room = room_,
+              .tasks = tasks_,
+              .routes = routes_,
+              .ranges = ranges_,
+              .reader = reader_,
+              .completion = completion_},
+             [this](PendingClaim&& claim) { starter_.claimed(std::move(claim)); }),
+      starter_({.options = options_,
+                .course = course_,
+                .asks = asks_,
+                .room = room_,
+                .times = times_,
+                .health = health_,
+                .tasks = tasks_,
+                .ranges = ranges_,
+                .reader = reader_,
+                .inputs = inputs_,
+                .pages = pages_}),
+      endings_({.asks = asks_,
+                .times = times_,
+                .health = health_,
+                .tasks = tasks_,
+                .ranges = ranges_,
+                .pages = pages_}) {}
 
 void WorkerMind::begin(Now now) {
   asks_.set_now(now);
   begun_ = true;
-  idle_since_ = now.at;
   started_wall_us_ = now.wall_us;
-  if (!is_alone()) {
-    beat();
-    scan_routes("");
-  } else {
-    routes_.push_back({options_.queue, {}, {}});
-  }
-  keep_renewing();
-  look_at_ends();
-  share_with_hungry();
+  if (!options_.is_alone()) beat();
+  routes_.begin();
+  ranges_.keep_renewing();
+  completion_.keep_looking();
+  sharing_.keep_asking();
   think();
 }
 
@@ -42,15 +90,39 @@ void WorkerMind::answered(uint64_t id, Answer&& answer, Now now) {
   if (asks_.answered(id, std::move(answer))) think();
 }
 
-void WorkerMind::set_slots(uint32_t slots, Now now) {
+void WorkerMind::ended(std::vector<Ending>&& endings, Now now) {
   asks_.set_now(now);
-  room_.set_slots(slots);
+  endings_.ended(std::move(endings));
   think();
+}
+
+void WorkerMind::uploaded(uint64_t ticket, const Result<void>& result, Now now) {
+  asks_.set_now(now);
+  if (endings_.uploaded(ticket, result)) think();
 }
 
 void WorkerMind::tick(Now now) {
   asks_.set_now(now);
   asks_.tick();
+  think();
+}
+
+void WorkerMind::drain(Now now) {
+  asks_.set_now(now);
+  course_.draining = true;
+  think();
+}
+
+void WorkerMind::stop(Now now) {
+  asks_.set_now(now);
+  course_.stopping = true;
+  endings_.give_back_all();
+  drain(now);
+}
+
+void WorkerMind::set_slots(uint32_t slots, Now now) {
+  asks_.set_now(now);
+  room_.set_slots(slots);
   think();
 }
 
@@ -61,21 +133,40 @@ WorkerMind::Effects WorkerMind::take() {
           .start = std::move(tasks.start),
           .grab = tasks.grab,
           .uploads = std::move(tasks.uploads),
-          .published = std::exchange(published_, {})};
+          .published = pages_.take_published()};
 }
 
 // Everything that may be done now is begun here, so no event needs to know what follows from it.
 void WorkerMind::think() {
   if (!begun_ || asks_.failure() || gone_) return;
-  if (stopping() || resting()) give_back_unstarted();
-  if (stopping()) forget_stuck();
-  start();
-  finish_done();
-  publish();
-  pull();
+  const bool pauses = course_.is_leaving() || health_.resting();
+  if (pauses) sharing_.give_back_unstarted();
+  if (course_.is_leaving()) ranges_.forget_stuck();
+  starter_.start();
+  pages_.finish_done();
+  pages_.publish();
+  if (!course_.is_leaving() && !health_.resting() && !course_.no_more && sharing_.wants_more()) {
+    routes_.pull();
+  }
   jobs_.sweep();
-  if (stopping() && held_.empty()) say_goodbye();
-  if (leaves_at_ && held_.empty()) gone_ = pulling_.empty() || now_.at >= *leaves_at_;
+  if (course_.is_leaving() && ranges_.empty()) say_goodbye();
+  if (leaves_at_ && ranges_.empty()) {
+    gone_ = !routes_.is_pulling() || asks_.now().at >= *leaves_at_;
+  }
+}
+
+Offer WorkerMind::offer() const {
+  return {.slots = room_.slots(),
+          .mem_bytes = options_.mem_bytes,
+          .gpus = options_.gpus,
+          .has_tag = [this](const std::string& tag) { return options_.tags.contains(tag); }};
+}
+
+bool WorkerMind::is_busy() const { return tasks_.size() + ranges_.unstarted() >= room_.slots(); }
+
+bool WorkerMind::pulled(const std::string& queue, std::vector<Delivery>&& deliveries,
+                        Instant valid_until) {
+  return arrivals_.pulled(queue, std::move(deliveries), valid_until);
 }
 
 void WorkerMind::beat() {
@@ -91,106 +182,38 @@ void WorkerMind::beat() {
   info.set_mem_bytes(options_.mem_bytes);
   info.set_gpus(options_.gpus);
   info.set_started_ms(started_wall_us_ / 1000);
-  info.set_seen_ms(now_.wall_us / 1000);
-  info.set_done(done_);
-  info.set_failed(failed_);
+  info.set_seen_ms(asks_.now().wall_us / 1000);
+  info.set_done(done());
+  info.set_failed(failed());
   info.set_load(static_cast<double>(info.busy()) / room_.slots());
-  info.set_draining(stopping());
-  info.set_trouble(trouble_);
+  info.set_draining(course_.is_leaving());
+  info.set_trouble(trouble());
   asks_.commit({Put{std::string(kWorkers), options_.id, info.SerializeAsString(), kAnyVersion}},
                [this](Answer&&) { asks_.later(kBeatEvery, [this] { beat(); }); });
 }
 
-// Leases are kept by the agent, however long a task runs. Those that are lost belong to somebody
-// else now: their tasks are stopped.
-void WorkerMind::renew() {
-  std::map<std::string, std::vector<Lease>> by_queue;
-  for (const auto& [id, held] : held_) by_queue[held.queue].push_back(held.lease);
-  for (auto& [queue, leases] : by_queue) {
-    for (size_t from = 0; from < leases.size(); from += kBatchMax) {
-      const size_t count = std::min(kBatchMax, leases.size() - from);
-      const auto begin = leases.begin() + static_cast<std::ptrdiff_t>(from);
-      renew_leases(queue, {begin, begin + static_cast<std::ptrdiff_t>(count)}, [] {});
-    }
+void WorkerMind::say_goodbye() {
+  if (goodbye_) return;
+  goodbye_ = true;
+  if (options_.is_alone()) {
+    gone_ = true;
+    return;
   }
-}
-
-void WorkerMind::keep_renewing() {
-  asks_.later(options_.hold / 3, [this] {
-    renew();
-    keep_renewing();
-  });
-}
-
-void WorkerMind::renew_leases(const std::string& queue, std::vector<Lease> leases,
-                              std::function<void()> then) {
-  ++renewing_;
-  Renew request{queue, leases, options_.hold};
-  asks_.ask(std::move(request), [this, leases = std::move(leases), until = now_.at + options_.hold,
-                                 then = std::move(then)](Answer&& answer) {
-    --renewing_;
-    if (const auto* lost = std::get_if<Lost>(&answer)) {
-      for (const Lease& lease : leases) {
-        Held* held = find(lease);
-        if (held == nullptr) continue;
-        held->valid_until = until;
-        settled_.insert(held->id);  // What waited for this goes on.
-      }
-      for (const Lease& lease : lost->leases) lose(lease);
-    }
-    then();
-  });
-}
-
-// A worker that was asleep must not act on what it held before it asked whether it still does.
-bool WorkerMind::in_doubt(const Held& held) {
-  if (now_.at < held.valid_until) return false;
-  if (renewing_ == 0) renew();
-  return true;
-}
-
-void WorkerMind::lose(const Lease& lease) {
-  const Held* held = find(lease);
-  // One that is being finished may be gone because of that: the answer to the commit will tell.
-  if (held != nullptr && !held->finishing) forget(held->id);
-}
-
-// A job that was cancelled is noticed here.
-void WorkerMind::look_at_ends() {
-  std::vector<std::string> jobs;
-  for (const auto& [id, job] : jobs_.all()) {
-    if (job->held > 0 && !job->ended && jobs.size() < kBatchMax) jobs.push_back(id);
-  }
-  asks_.later(std::max(kLookEvery, options_.pace * 4), [this] { look_at_ends(); });
-  if (jobs.empty()) return;
-  asks_.ask(Get{std::string(kEnds), jobs}, [this](Answer&& answer) {
-    const auto* rows = std::get_if<Rows>(&answer);
-    if (rows == nullptr) return;
-    for (const Row& row : rows->rows) {
-      JobView* job = jobs_.find(row.key);
-      // Whether something comes after it must be known, too, before its messages are dropped.
-      if (row.version != 0 && job != nullptr) read_end(*job, [] {});
-    }
+  asks_.commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
+    routes_.end_pulls();
+    leaves_at_ = asks_.now().at + kPullsEnd;
+    asks_.later(kPullsEnd, [] {});
   });
 }
 
 std::string WorkerMind::describe() const {
   std::string text = fmt::format(
       "{}: running={} unstarted={} routes={} pulling={} asked={} dirty={} publishing={} "
-      "claiming={} draining={} settled={} to_finish={} recovering={} doubt={}\n",
-      options_.id, tasks_.size(), unstarted_, routes_.size(), pulling_.size(), asks_.open(),
-      dirty_.size(), publishing_, room_.claimed(), draining_, settled_.size(), to_finish_.size(),
-      recovering_, renewing_);
-  text += asks_.describe();
-  for (const auto& [id, held] : held_) {
-    text += fmt::format(
-        "  {}: [{}, {}) next={} settled={} pending={} attempt={} lost={} bits={}{}{}{}{}{}{}{}\n",
-        held.lease.id, held.first, held.last, held.next, held.settled, held.pending, held.attempt,
-        held.lost, held.bits.size(), held.seen ? " seen" : "", held.isolate ? " isolate" : "",
-        held.resting ? " resting" : "", held.adopted ? " adopted" : "",
-        held.splitting ? " splitting" : "", held.finishing ? " finishing" : "",
-        held.job->ended ? " ended" : "");
-  }
+      "claimed={} draining={} to_finish={} recovering={} renewing={}\n",
+      options_.id, tasks_.size(), ranges_.unstarted(), routes_.size(), routes_.is_pulling(),
+      asks_.open(), pages_.to_write(), pages_.publishing(), room_.claimed(), course_.draining,
+      pages_.to_finish(), pages_.recovering(), ranges_.renewing());
+  text += asks_.describe() + ranges_.describe();
   for (const auto& [id, job] : jobs_.all()) {
     text += fmt::format("  job {}: held={} pins={} ready={} ended={} full={} climbing={}\n", id,
                         job->held, job->pins(), job->ready, job->ended, job->full.size(),
@@ -204,10 +227,10 @@ std::string WorkerMind::leftovers() const {
   const auto count = [&](std::string_view what, uint64_t number) {
     if (number > 0) text += fmt::format("{}: {} {}\n", options_.id, number, what);
   };
-  count("ranges held", held_.size());
-  count("leases known", by_lease_.size());
+  count("ranges held", ranges_.size());
+  count("leases known", ranges_.leases());
   count("tasks running", tasks_.size());
-  count("tasks unstarted", unstarted_);
+  count("tasks unstarted", ranges_.unstarted());
   count("claims", room_.claimed());
   count("cpus in use", room_.cpus_used());
   count("bytes in use", room_.mem_used());
@@ -215,33 +238,39 @@ std::string WorkerMind::leftovers() const {
   count("heavy tasks", room_.heavy());
   count("doubtful tasks", room_.doubtful());
   count("uploads", tasks_.uploading());
-  count("pages to write", dirty_.size());
-  count("ranges to finish", to_finish_.size());
+  count("pages to write", pages_.to_write());
+  count("ranges to finish", pages_.to_finish());
   count("jobs", jobs_.all().size());
-  count("cascades", cascades_.size());
+  count("cascades", completion_.releasing());
   return text;
 }
 
-void WorkerMind::say_goodbye() {
-  if (goodbye_) return;
-  goodbye_ = true;
-  if (is_alone()) {
-    gone_ = true;
-    return;
-  }
-  asks_.commit({Erase{std::string(kWorkers), options_.id, kAnyVersion}}, [this](Answer&&) {
-    end_pulls();
-    leaves_at_ = now_.at + kPullsEnd;
-    asks_.later(kPullsEnd, [] {});
-  });
+void WorkerMind::check() const {
+  tasks_.check();
+  routes_.check();
+  ranges_.check();
+  pages_.check(jobs_);
+  check_room();
 }
 
-// What a pull brings after we have left is nobody's until its lease ends. So those that wait end
-// first, and what they have brought meanwhile is given back. Not every store can end them: it is
-// not waited for.
-void WorkerMind::end_pulls() {
-  for (const std::string& queue : pulling_)
-    asks_.ask(Renew{queue, {}, options_.hold}, [](Answer&&) {});
+void WorkerMind::check_room() const {
+  uint64_t cpus = 0;
+  uint64_t mem = 0;
+  uint64_t gpus = 0;
+  uint64_t heavy = 0;
+  for (const auto& [ticket, running] : tasks_.all()) {
+    const auto held = ranges_.all().find(running.held);
+    CHECK(held != ranges_.all().end());
+    CHECK(held->second.first() <= running.task && running.task < held->second.next());
+    const model::Requirements& needs = held->second.job->spec().requires_();
+    cpus += std::max(needs.cpus(), 1U);
+    mem += needs.mem_bytes();
+    gpus += needs.gpus();
+    heavy += needs.cpus() > 1 || needs.mem_bytes() > 0 || needs.gpus() > 0 ? 1 : 0;
+    CHECK(running.room.gpus().size() == needs.gpus());
+  }
+  CHECK(cpus == room_.cpus_used() && mem == room_.mem_used());
+  CHECK(heavy == room_.heavy() && gpus == room_.gpus_used());
 }
 
 }  // namespace dunlin

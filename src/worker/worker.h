@@ -4,65 +4,44 @@
 // Pure: no store, no processes, no clock. Events come in with the time; what is to be done is taken
 // out as effects and carried out by the owner (worker/agent.h, the simulation), the drops before
 // anything else. Every request gets exactly one answer, in any order. One thread.
+//
+// It owns the parts, each of which decides one thing with fields of its own, and hands events to
+// them; what may be done then is begun by think(), so no part needs to know what follows for others
+// (docs/decisions/032-parts-of-the-mind.md).
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
-#include "model/cascade.h"
-#include "model/inputs.h"
-#include "model/records.pb.h"
-#include "model/rows.h"
-#include "store/request.h"
+#include "worker/arrivals.h"
 #include "worker/asks.h"
+#include "worker/completion.h"
+#include "worker/endings.h"
+#include "worker/health.h"
+#include "worker/held_ranges.h"
+#include "worker/inputs.h"
 #include "worker/job_view.h"
+#include "worker/options.h"
+#include "worker/page_reader.h"
+#include "worker/pages.h"
 #include "worker/room.h"
-#include "worker/slots.h"
+#include "worker/routes.h"
+#include "worker/sharing.h"
+#include "worker/starter.h"
+#include "worker/task_times.h"
 #include "worker/tasks.h"
 
 namespace dunlin {
 
-struct WorkerOptions {
-  std::string id = {};
-  std::string host = {};
-  uint32_t pid = 0;
-  uint32_t slots = 1;
-  std::set<std::string> tags = {};
-  uint64_t mem_bytes = 0;
-  uint32_t gpus = 0;
-  std::vector<std::string> functions = {};
-  Millis hold = std::chrono::seconds(30);  // Of a lease; renewed three times in that time.
-  std::string queue = {};        // Pull from this one alone, and tell nobody about us (dunlin run).
-  Millis idle_exit = Millis(0);  // Leave after so long without work; 0: never.
-  size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
-  Millis pace = Millis(20);        // See StoreAccess.
-  uint64_t seed = 0;
-  // Told of each outcome before it is published; true: no more tasks are started. With it none
-  // waits in front of the slots, so each is started after those that ended before were looked at
-  // (dunlin run --halt).
-  std::function<bool(const model::Outcome& outcome)> enough = {};
-};
-
-class WorkerMind {
+class WorkerMind final : private RoutesOwner {
  public:
   using Ask = dunlin::Ask;
   using Upload = dunlin::Upload;
-  // An outcome that is durable now.
-  struct Published {
-    std::string job;
-    uint64_t task = 0;
-    model::Outcome outcome;  // out and err as the task wrote them if they are not blobs.
-  };
+  using Published = dunlin::Published;
   struct Effects {
     std::vector<Ask> asks;
     std::vector<uint64_t> drop;  // Before the starts.
@@ -86,7 +65,7 @@ class WorkerMind {
   // are now runs alone. REQUIRES: slots > 0
   void set_slots(uint32_t slots, Now now);
   // No more tasks of any job are started (dunlin run --halt soon); those that run are finished.
-  void start_no_more() { no_more_ = true; }
+  void start_no_more() { course_.no_more = true; }
 
   Effects take();
   Instant next_wake() const { return asks_.next_wake(); }
@@ -96,7 +75,7 @@ class WorkerMind {
   // Why it cannot go on: its token was refused.
   const std::optional<Error>& failure() const { return asks_.failure(); }
   // Why it takes no tasks now: something is wrong with this machine. Empty: it does.
-  const std::string& trouble() const { return trouble_; }
+  const std::string& trouble() const { return health_.trouble(); }
 
   std::string describe() const;  // For people who look for a fault.
   // What it still has of jobs that are over, when it should have nothing; for tests.
@@ -105,292 +84,49 @@ class WorkerMind {
   void check() const;
   // More tasks wait in front of the slots than run in them.
   bool has_enough_started() const { return tasks_.size() > size_t{2} * room_.slots(); }
-  size_t holds() const { return held_.size(); }
+  size_t holds() const { return ranges_.size(); }
   size_t busy() const { return std::min<size_t>(tasks_.size(), room_.slots()); }
-  uint64_t done() const { return done_; }
-  uint64_t failed() const { return failed_; }
+  uint64_t done() const { return pages_.done(); }
+  uint64_t failed() const { return pages_.failed(); }
 
  private:
-  // A range that was pulled and is not finished. Its tasks from `first` to `last`:
-  // [first, next) are started, skipped or settled, [next, last) are not.
-  struct Held {
-    uint64_t id = 0;
-    std::string queue;
-    Lease lease;
-    model::Range range;  // Without its spec.
-    Pin job;
-    uint64_t first = 0;
-    uint64_t next = 0;
-    uint64_t last = 0;
-    uint64_t settled = 0;  // Tasks whose outcome or move is durable.
-    uint64_t pending = 0;  // Started, claimed, or on their way into a page.
-    uint32_t attempt = 0;
-    uint32_t again = 0;  // Deliveries before this one.
-    uint32_t lost = 0;
-    bool seen = false;     // Look at a page before starting a task of it,
-    bool old = false;      // and whether the job has ended.
-    bool isolate = false;  // A worker was lost with it: its first tasks get messages of their own.
-    bool resting = false;  // It is too early for it.
-    bool adopted = false;  // Its unstarted tasks are counted.
-    uint64_t step = 0;     // Keeps under this lease.
-    bool splitting = false;  // One is under way.
-    bool finishing = false;
-    std::set<uint64_t> bits;  // Full pages that must be in the tree before it is finished.
-    int64_t received_us = 0;
-    Instant received_at;
-    Instant valid_until;  // Of the lease; after that it may be somebody else's.
-  };
-  struct RouteView {
-    std::string queue;
-    model::Route route;
-    Depth depth;
-  };
-  // A commit of outcomes that is being put together or under way.
-  struct Draft {
-    struct Written {
-      Pin job;
-      uint64_t number = 0;
-      uint32_t round = 0;
-      uint64_t era = 0;  // Of its view.
-      model::Page page;
-      bool full = false;
-      bool ends = false;  // The job, with this commit.
-    };
-    std::vector<Write> writes;
-    struct Reply {
-      const JobView* job = nullptr;
-      model::Reply reply;
-      size_t bytes = 0;
-    };
-    std::vector<Reply> replies;      // After the pages.
-    std::map<uint64_t, Keep> keeps;  // By held range: of those with tasks that move on.
-    Instant sent;
-    size_t bytes = 0;
-    size_t rows = 0;  // Where messages are rows, too.
-    std::vector<Written> pages;
-    std::vector<PendingOutcome> outcomes;
-    std::vector<PendingMove> moves;
-    std::vector<PendingClaim> claims;
-    std::map<uint64_t, uint64_t> settles;  // By held range: how many tasks.
-    std::vector<uint64_t> finished;        // Held ranges.
-  };
-  struct RunningCascade {
-    Cascade cascade;
-    std::function<void()> then;
-  };
-  // worker.cc: requests and time.
-  void beat();
-  void renew();
-  void keep_renewing();
-  void renew_leases(const std::string& queue, std::vector<Lease> leases,
-                    std::function<void()> then);
-  bool in_doubt(const Held& held);
-  void look_at_ends();
-  void lose(const Lease& lease);
+  Offer offer() const override;
+  bool is_busy() const override;
+  bool holds_any() const override { return !ranges_.empty(); }
+  void idle_too_long() override { drain(asks_.now()); }
+  bool pulled(const std::string& queue, std::vector<Delivery>&& deliveries,
+              Instant valid_until) override;
+
   void think();  // After every event: whatever can be done is begun.
+  void beat();
   void say_goodbye();
-  void end_pulls();
-
-  // worker_pull.cc: routes, pulling, splitting, giving back.
-  void scan_routes(std::string after);
-  void plan_scan();
-  void add_route(const Row& row);
-  bool satisfies(const model::Requirements& needs) const;
-  void pull();
-  Millis patience() const;
-  void pull_from(const std::string& queue, Millis wait);
-  void pulled(const std::string& queue, std::vector<Delivery>&& deliveries, Instant valid_until);
-  uint64_t hold(const std::string& queue, Delivery&& delivery, Instant valid_until);
-  Keep keep(const Held& held, uint64_t last) const;
-  void kept(Held& held, Instant sent);
-  void forget_pages(const Held& held);
-  void adopt(Held& held);
-  void look_for_need(Held& held);
-  void begin_reserve(Held& held, const Row& ledger, const std::vector<Row>& pages);
-  uint64_t share_of(const Held& held) const;
-  void shorten(Held& held, uint64_t last);
-  void share_with_hungry();
-  uint64_t target() const;  // How many tasks to hold, running ones included.
-  double ahead_us() const;
-  double hungry_us() const;
-  void forget(uint64_t id);
-  void abandon(Held& held);
-  void give_back_unstarted();
-  void give_back_running(Held& held, const std::vector<uint64_t>& tasks);
-
-  // worker_start.cc: plans, inputs, starting and ending of tasks.
-  void ask_for(JobView& job, Request request, Asks::Then then,
-               Asks::Hears hears = Asks::Hears::conflicts);
-  JobView& job_of(const std::string& queue, model::Range& range);
-  bool is_old(const model::Range& range) const;
-  void open_again(JobView& job, uint32_t round);
-  void read_job(JobView& job);
-  void job_ready(JobView& job);
-  Result<void> check_needs(const model::Requirements& needs) const;
-  static void shorten_to_job(Held& held);
-  void start();
-  void start_from(Held& held, size_t max);
-  bool fits(const Held& held) const;
-  bool must_claim(const Held& held) const;
-  bool has_room(const Draft& draft, size_t rows) const;
-  uint32_t losses(const Held& held, const PageView& view, uint32_t offset) const;
-  bool has_begun(const Held& held, uint64_t page);
-  void take_task(Held& held);
-  bool page_is_there(Held& held, uint64_t page);
-  bool inputs_are_there(JobView& job, uint64_t task, std::vector<std::string>& values);
-  void read_group(JobView& job, size_t source, uint64_t group);
-  void read_slice(JobView& job, const std::string& blob, Slice slice, std::string so_far,
-                  std::function<void(Result<std::string>&&)> then);
-  bool read_stdin(JobView& job);
-  void launch(Held& held, uint64_t task, std::vector<std::string>&& values);
-  void claim(Held& held, uint64_t task, std::vector<std::string>&& values);
-  void claimed(PendingClaim&& claim);
-  void isolate(Held& held);
-  void move_task(Held& held, uint64_t task, uint32_t attempt, uint32_t lost, int64_t not_before_ms);
-  void settle(Held& held, uint64_t task, PendingOutcome&& pending);
-  void refuse(Held& held, uint64_t task, const std::string& why);
-  PendingOutcome lost_outcome(const Held& held, std::string why) const;
-  bool again(Held& held, uint64_t task, const model::Outcome& outcome);
-  static Millis pause_of(const Held& held);
-  bool elsewhere(Held& held, uint64_t task, const model::Outcome& outcome);
-  void ran_here();
-  void could_not_start(const std::string& why);
-  bool resting() const { return now_.at < rests_until_; }
-  void end_task(Tasks::Ended&& ended);
-  void measure(JobView& job, const model::Outcome& outcome);
-  void measure_running();
-  double pace_of(const JobView& job) const;
-
-  // worker_publish.cc: pages, and the end of ranges.
-  void mark_dirty(JobView& job, uint64_t page);
-  Instant publish_due() const;
-  void publish();
-  void draft_page(Draft& draft, JobView& job, uint64_t number, PageView& view);
-  void draft_moves(Draft& draft, PageView& view, model::Page& page);
-  void draft_claims(Draft& draft, PageView& view, model::Page& page);
-  void draft_outcomes(Draft& draft, const JobView& job, PageView& view, model::Page& page,
-                      model::Page& news);
-  void draft_reply(Draft& draft, const JobView& job, uint64_t number, const model::Page& page,
-                   model::Page&& news) const;
-  void draft_finishes(Draft& draft);
-  void send(Draft&& draft);
-  void published(Draft& draft, uint64_t version);
-  void collided(Draft&& draft, Millis pause);
-  void take_back(Draft& draft);
-  void recovered(uint64_t recovery);
-  void read_page(JobView& job, uint64_t number, std::function<void()> then = {});
-  void page_read(JobView& job, uint64_t number, uint64_t era, Row&& row);
-  void page_is_bad(JobView& job, uint64_t number, const std::string& why);
-  void forget_stuck();
-  void owe_bit(Held& held, uint64_t page);
-  void finish_done();
-  void close(Held& held);
-  bool is_done(const Held& held, uint64_t settles) const;
-
-  // worker_end.cc: the completion tree, the end of jobs, and those that come after them.
-  void climb(JobView& job);
-  bool may_climb(JobView& job);
-  void forget_bits(JobView& job, const std::vector<uint64_t>& pages);
-  void climb_from(JobView& job);
-  bool nodes_read(JobView& job, const std::vector<std::pair<uint32_t, uint64_t>>& which,
-                  const std::vector<Row>& rows);
-  void climb_answered(JobView& job, Climb&& climb, bool ends, const Answer& answer);
-  void climbed(JobView& job, const Climb& climb);
-  void climb_again(JobView& job);
-  void climb_later(JobView& job, Millis delay);
-  void read_nodes(JobView& job, const std::vector<std::pair<uint32_t, uint64_t>>& which,
-                  std::function<void()> then);
-  void draft_end(std::vector<Write>& writes, const JobView& job, const Counts& counts) const;
-  bool owes_release(const JobView& job) const;
-  void read_end(JobView& job, std::function<void()> then);
-  void end_read(JobView& job, const Row& row);
-  void job_has_ended(JobView& job);
-  void drop_job(JobView& job);
-  void release(JobView& job);
-  void released(JobView& job, uint32_t round, const Answer& answer);
-  void cascade(uint64_t id);
-
-  // worker_check.cc
-  void check_held() const;
-  void check_amounts() const;
-  void check_plans() const;
-  void check_requests() const;
-
-  bool stopping() const { return draining_ || stopping_; }
-  // There are no other workers. Then it is a person who kills us, not a task (dunlin run).
-  bool is_alone() const { return !options_.queue.empty(); }
-  // Its job has ended, and may have been opened again since.
-  static bool is_over(const Held& held) {
-    return held.job->ended || held.range.round() < held.job->round;
-  }
-  // It waits for a damaged row to be repaired, and must not keep other jobs waiting.
-  bool is_stuck(const Held& held) const;
-  uint64_t stuck_tasks() const;  // Of those that are unstarted.
-  // One more loss would end it.
-  bool is_doubtful(const Held& held) const {
-    return held.lost + 1 >= losses_max(held.job->spec()) && !is_alone();
-  }
-  Held* find(uint64_t held);
-  Held* find(const Lease& lease);
+  void check_room() const;
 
   const WorkerOptions options_;
-  Room room_;
-  Jobs jobs_;
-  Asks asks_;
-  const Now& now_ = asks_.now();
-  Tasks tasks_;
-  std::vector<Published> published_;
+  Course course_;
   bool begun_ = false;
-  bool draining_ = false;
-  bool stopping_ = false;
-  bool no_more_ = false;
   bool goodbye_ = false;
   std::optional<Instant> leaves_at_;  // The good-bye was heard: then at the latest.
   bool gone_ = false;
-
-  std::vector<RouteView> routes_;   // Those that we satisfy: larger priority first.
-  std::vector<RouteView> scanned_;  // The next `routes_`.
-  Instant scanned_at_;
-  size_t turn_ = 0;
-  std::set<std::string> pulling_;  // Queues with a pull under way.
-  bool asking_ = false;            // One of them does not wait.
-  bool nothing_there_ = false;     // The last pull said so; nothing was pushed since.
-  size_t tried_ = 0;               // Routes that had nothing, in this round.
-  uint64_t pull_max_ = 1;
-  Instant idle_since_;
   int64_t started_wall_us_ = 0;
 
-  uint64_t last_held_ = 0;
-  uint64_t unstarted_ = 0;  // Tasks of adopted ranges.
-  double mean_us_ = 0;      // Of the last tasks' times; 0: not known yet.
-  JobView nothing_;         // Of messages that are no ranges.
-  std::map<uint64_t, Held> held_;
-  // From a lease to its held range. What was pulled together may have the same token.
-  absl::flat_hash_map<std::pair<std::string, uint64_t>, uint64_t> by_lease_;
-  size_t renewing_ = 0;  // Requests under way.
-
-  std::vector<std::pair<Pin, uint64_t>> dirty_;
-  std::optional<Draft> sent_;  // The commit that is under way.
-  bool publishing_ = false;
-  bool publish_planned_ = false;
-  size_t recovering_ = 0;  // Answers to wait for before publishing again,
-  uint64_t recovery_ = 0;  // after the last collision.
-  Instant bad_until_;      // A damaged row was seen; this is after the next look at it.
-  bool one_page_ = false;  // In each commit: one of them was refused.
-  Instant published_at_ = Instant::min();  // When outcomes were sent last; min(): more must follow.
-  std::set<uint64_t> settled_;             // Held ranges that may be complete.
-  std::set<uint64_t> to_finish_;           // Those that are.
-
-  uint64_t last_cascade_ = 0;
-  std::map<uint64_t, RunningCascade> cascades_;
-
-  uint32_t faults_ = 0;      // Tasks in a row that could not be started here.
-  std::string trouble_;      // The last reason, once there were too many.
-  Millis rest_ = Millis(0);  // How long the next rest lasts.
-  Instant rests_until_;
-
-  uint64_t done_ = 0;
-  uint64_t failed_ = 0;
+  // Each uses those before it, and is gone before them.
+  Room room_;
+  Jobs jobs_;
+  Asks asks_;
+  Health health_;
+  TaskTimes times_;
+  Tasks tasks_;
+  Routes routes_;
+  HeldRanges ranges_;
+  PageReader reader_;
+  JobInputs inputs_;
+  Completion completion_;
+  Sharing sharing_;
+  Arrivals arrivals_;
+  Pages pages_;
+  Starter starter_;
+  Endings endings_;
 };
 
 }  // namespace dunlin

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "model/steer.h"
-#include "sim/test_mind.h"
+#include "testing/mind.h"
 
 namespace dunlin {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 #include "worker/worker.h"
 
 namespace dunlin {
