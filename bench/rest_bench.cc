@@ -27,7 +27,7 @@ constexpr size_t kMore = 32;
 struct World {
   TempFolder folder;
   Child hub;
-  std::unique_ptr<CallStore> store;
+  std::unique_ptr<RequestStore> store;
   uint16_t port;
   std::string secret;
   tascaas::Tenant tenant;

@@ -75,7 +75,7 @@ void run_jobs(Store& store, Random& random, Millis time, size_t count) {
   CHECK(store.commit(finish).ok());
 }
 
-Month look(CallStore& store) {
+Month look(RequestStore& store) {
   Month month;
   const Info info = store.info().value();
   for (const Info::TableInfo& table : info.tables) month.rows += table.rows;

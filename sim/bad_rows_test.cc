@@ -45,10 +45,10 @@ constexpr uint64_t kHourMs = 3600 * 1000;
 const std::string kBob = "bob";
 
 // A store as the holder of a token sees it, for a number of requests.
-class Guarded final : public CallStore {
+class Guarded final : public RequestStore {
  public:
-  Guarded(CallStore& store, uint64_t seed, Rights rights, int requests)
-      : CallStore(seed), store_(store), rights_(std::move(rights)), left_(requests) {}
+  Guarded(RequestStore& store, uint64_t seed, Rights rights, int requests)
+      : RequestStore(seed), store_(store), rights_(std::move(rights)), left_(requests) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -59,7 +59,7 @@ class Guarded final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   const Rights rights_;
   int left_;
 };
@@ -444,7 +444,7 @@ class BadWorld {
   Random random_;
   const bool bound_;
   SimClock clock_;
-  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  std::unique_ptr<RequestStore> store_ = memory_store(clock_);
   Guarded attacker_;
   Guarded server_;  // The worker's.
   WorkerMind mind_;

@@ -16,19 +16,19 @@ Client::Client(ClientWorld world, uint64_t machine)
       events_(world.events),
       network_(world.network),
       machine_(machine) {
-  make_caller();
+  make_mind();
 }
 
-void Client::make_caller() {
-  caller_ = std::make_unique<Caller>(
-      Caller::Options{.peer = "hub:1",
-                      .hello = {.token = HubNode::kToken, .program = "sim"},
-                      .seed = random.next()});
+void Client::make_mind() {
+  mind_ = std::make_unique<HubClientMind>(
+      HubClientMind::Options{.peer = "hub:1",
+                             .hello = {.token = HubNode::kToken, .program = "sim"},
+                             .seed = random.next()});
 }
 
 void Client::crash() {
   if (link_) network_.crash(*std::exchange(link_, {}), Network::Side::client);
-  make_caller();
+  make_mind();
   unanswered_.clear();
   wake_.reset();
   plans_ = 0;
@@ -40,7 +40,7 @@ void Client::ask(const Request& request, Then then) {
   const Millis deadline = some(500, 40'000);
   const auto* pull = std::get_if<Pull>(&request);
   const Instant by = events_.now() + deadline + (pull == nullptr ? Millis(0) : pull->wait);
-  const uint64_t id = caller_->call(request, deadline, events_.now());
+  const uint64_t id = mind_->call(request, deadline, events_.now());
   unanswered_[id] = {.kind = request.index(), .by = by, .then = std::move(then)};
   carry_out();
 }
@@ -70,24 +70,24 @@ Millis Client::some(uint64_t least_ms, uint64_t most_ms) {
 
 std::string Client::next_name() { return fmt::format("{}.{}", machine_, ++names_); }
 
-// --- The Caller's hands ---
+// --- The hands of the HubClientMind ---
 
 void Client::linked(LinkId link) {
   if (link != link_) return;
-  caller_->connected(events_.now());
+  mind_->connected(events_.now());
   carry_out();
 }
 
 void Client::arrived(LinkId link, std::string_view bytes) {
   if (link != link_) return;
-  caller_->received(bytes, events_.now());
+  mind_->received(bytes, events_.now());
   carry_out();
 }
 
 void Client::parted(LinkId link) {
   if (link != link_) return;
   link_.reset();
-  caller_->disconnected(events_.now(), {Code::unavailable, "the connection is lost"});
+  mind_->disconnected(events_.now(), {Code::unavailable, "the connection is lost"});
   carry_out();
 }
 
@@ -95,7 +95,7 @@ void Client::parted(LinkId link) {
 void Client::carry_out() {
   if (std::exchange(carrying_out_, true)) return;
   while (true) {
-    Caller::Effects effects = caller_->take();
+    HubClientMind::Effects effects = mind_->take();
     if (!effects.disconnect && !effects.connect && effects.send.empty() &&
         effects.answers.empty()) {
       break;
@@ -127,18 +127,18 @@ void Client::carry_out() {
     }
   }
   carrying_out_ = false;
-  EXPECT_EQ(caller_->pending(), unanswered_.size());
+  EXPECT_EQ(mind_->pending(), unanswered_.size());
   plan_wake();
 }
 
 void Client::plan_wake() {
-  const std::optional<Instant> next = caller_->next_wake();
+  const std::optional<Instant> next = mind_->next_wake();
   if (!next || (wake_ && *wake_ <= *next)) return;
   wake_ = next;
   events_.at(*next, [this, life = life_, when = *next] {
     if (life != life_ || wake_ != when) return;
     wake_.reset();
-    caller_->tick(events_.now());
+    mind_->tick(events_.now());
     carry_out();
   });
 }

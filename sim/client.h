@@ -1,5 +1,5 @@
-// A client in a simulated world: the real Caller (src/wire), and what a role (sim/roles.h) does
-// with it. A crash forgets everything, as a killed process does.
+// A client in a simulated world: the real HubClientMind (src/wire), and what a role (sim/roles.h)
+// does with it. A crash forgets everything, as a killed process does.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include "sim/events.h"
 #include "sim/ledger.h"
 #include "sim/network.h"
-#include "wire/caller.h"
+#include "wire/hub_client_mind.h"
 
 namespace dunlin {
 
@@ -61,7 +61,7 @@ class Client : public Node {
   void arrived(LinkId link, std::string_view bytes) override;
   void parted(LinkId link) override;
 
-  void make_caller();
+  void make_mind();
   void carry_out();
   void plan_wake();
 
@@ -74,7 +74,7 @@ class Client : public Node {
   Events& events_;
   Network& network_;
   const uint64_t machine_;
-  std::unique_ptr<Caller> caller_;
+  std::unique_ptr<HubClientMind> mind_;
   std::optional<LinkId> link_;
   std::map<uint64_t, Unanswered> unanswered_;
   std::optional<Instant> wake_;

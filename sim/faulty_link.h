@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "sim/events.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -37,8 +37,8 @@ class FaultyLink {
   // Sooner or later, once or twice or not at all. `then` hears of it once.
   void post(Request request, Watch watch, Then then);
 
-  CallStore& store() { return *store_; }   // For those who look on, without any faults.
-  uint64_t hash() const { return hash_; }  // Of everything that was carried out.
+  RequestStore& store() { return *store_; }  // For those who look on, without any faults.
+  uint64_t hash() const { return hash_; }    // Of everything that was carried out.
 
  private:
   Answer apply(const Request& request, const Watch& watch);
@@ -49,7 +49,7 @@ class FaultyLink {
   Events& events_;
   Random& random_;
   std::unique_ptr<Core> core_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   uint64_t hash_ = 0;
 };
 

@@ -19,10 +19,10 @@ constexpr size_t kStackBytes = 1 << 20;  // Memory only as far as it is used.
 constexpr size_t kGuardBytes = 1 << 12;
 constexpr size_t kSparesMax = 64;
 
-class FiberStore final : public CallStore {
+class FiberStore final : public RequestStore {
  public:
   FiberStore(Fiber& fiber, uint64_t seed, int tries_max)
-      : CallStore(seed), fiber_(fiber), tries_max_(tries_max) {}
+      : RequestStore(seed), fiber_(fiber), tries_max_(tries_max) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -143,7 +143,7 @@ Answer Fiber::ask(Request request) { return wish(std::move(request)); }
 
 void Fiber::pause(Millis time) { wish(Pause{time}); }
 
-std::unique_ptr<CallStore> Fiber::store(uint64_t seed, int tries_max) {
+std::unique_ptr<RequestStore> Fiber::store(uint64_t seed, int tries_max) {
   return std::make_unique<FiberStore>(*this, seed, tries_max);
 }
 

@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <variant>
 
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -43,7 +43,7 @@ class Fiber {
   void pause(Millis time);
   bool killed() const { return killed_; }
   // Its store: repeats what may have happened, as real clients do, so often at most.
-  std::unique_ptr<CallStore> store(uint64_t seed, int tries_max = 200);
+  std::unique_ptr<RequestStore> store(uint64_t seed, int tries_max = 200);
 
  private:
   struct Stack;

@@ -1,7 +1,7 @@
 // Goal: whatever happens to the network, the hub, its disk and the clients, what the clients were
 // told is true, and when the trouble ends all work gets done.
 //
-// Method: the real hub (mind, sessions, codec, engine) and real callers in one simulated world. The
+// Method: the real hub (mind, sessions, codec, engine) and real clients in one simulated world. The
 // seed picks who takes part, what they do and which faults there are (some of them, not all, so
 // that each gets its turn). Faults for a while; then none, and everything must be answered and
 // finished. Two judges look on: a witness at the hub's wire (sim/witness.h), a ledger of what the

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/env.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/intake.h"
 #include "tascaas/turns.h"
@@ -62,7 +62,7 @@ struct SimCall {
 class TascaasBooks {
  public:
   // `store` has no faults.
-  TascaasBooks(CallStore& store, const std::vector<SimJobFile>& files)
+  TascaasBooks(RequestStore& store, const std::vector<SimJobFile>& files)
       : store_(store), files_(files) {}
 
   tascaas::Tenant tenant;
@@ -131,7 +131,7 @@ class TascaasBooks {
   bool is_spare(const Place& place) const;
   bool still_waits_for(const SimTurn& turn) const;
 
-  CallStore& store_;
+  RequestStore& store_;
   const std::vector<SimJobFile>& files_;
   std::deque<SimCall> calls_;
   uint64_t commits_ = 0;

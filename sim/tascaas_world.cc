@@ -648,7 +648,7 @@ bool TascaasWorld::is_over() {
   for (const auto& [id, job] : books_.jobs()) {
     if (job.ended_ms() == 0 && !books_.has_failed(id) && !is_excused(id)) return false;
   }
-  CallStore& store = link_.store();
+  RequestStore& store = link_.store();
   const Depth depth = store.queue().depth(tascaas::queue_of(kTenant)).value();
   if (depth.ready + depth.leased > 0) return false;
   // New files are seen and ended jobs are put away by whoever looks next.

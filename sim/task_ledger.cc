@@ -34,7 +34,7 @@ void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt)
   EXPECT_LE(++this_round_[std::pair(id, task)], most) << "task " << task << " of " << id;
 }
 
-void TaskLedger::check_begun(CallStore& store, const std::string& id, uint64_t task,
+void TaskLedger::check_begun(RequestStore& store, const std::string& id, uint64_t task,
                              uint32_t attempt) const {
   const std::vector<std::string> keys{page_key(id, page_of(task))};
   const Row row = store.table().get(kPages, keys).value()[0];
@@ -93,7 +93,8 @@ void TaskLedger::check_iterations(const SimJob& one,
 }
 
 // An outcome that was visible once stays, unless it is a failure and the job is retried.
-void TaskLedger::page_written(CallStore& store, const std::string& key, const std::string& value) {
+void TaskLedger::page_written(RequestStore& store, const std::string& key,
+                              const std::string& value) {
   const std::string id = key.substr(0, key.find('/'));
   if (is_gone(store, job(id))) return;
   const uint64_t number = std::stoull(key.substr(id.size() + 1), nullptr, 16);
@@ -136,7 +137,7 @@ void TaskLedger::page_written(CallStore& store, const std::string& key, const st
 }
 
 // Each outcome is told in one message, and what is told is true.
-void TaskLedger::replied(CallStore* store, const std::string& message, const std::string& body) {
+void TaskLedger::replied(RequestStore* store, const std::string& message, const std::string& body) {
   model::Reply reply;
   ASSERT_TRUE(reply.ParseFromString(body));
   for (const model::Reply::Part& part : reply.parts()) {
@@ -158,7 +159,7 @@ void TaskLedger::replied(CallStore* store, const std::string& message, const std
   }
 }
 
-bool TaskLedger::is_gone(CallStore& store, const SimJob& job) {
+bool TaskLedger::is_gone(RequestStore& store, const SimJob& job) {
   if (!job.goes()) return false;
   const std::vector<std::string> keys{job.id};
   const Row row = store.table().get(kJobs, keys).value()[0];
@@ -177,7 +178,7 @@ void TaskLedger::has_ended_before(const std::string& id, uint64_t number, const 
 }
 
 // A job that is done has all its outcomes at that moment.
-void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::string& value) {
+void TaskLedger::job_ended(RequestStore& store, const std::string& id, const std::string& value) {
   model::End end;
   ASSERT_TRUE(end.ParseFromString(value));
   if (is_gone(store, job(id))) return;
@@ -197,14 +198,14 @@ void TaskLedger::job_ended(CallStore& store, const std::string& id, const std::s
   EXPECT_EQ(end.failed(), counts.failed) << id;
 }
 
-void TaskLedger::check(CallStore& store) {
+void TaskLedger::check(RequestStore& store) {
   for (const SimJob& one : jobs_) check_job(store, one);
   check_nothing_left(store);
   check_removed(store);
 }
 
 // A job that was removed has ended before, leaves nothing, and is counted once.
-void TaskLedger::check_removed(CallStore& store) const {
+void TaskLedger::check_removed(RequestStore& store) const {
   uint64_t removed = 0;
   for (const SimJob& one : jobs_) {
     if (!is_gone(store, one)) continue;
@@ -233,7 +234,7 @@ void TaskLedger::check_removed(CallStore& store) const {
   EXPECT_EQ(counted, removed) << "jobs are in the history";
 }
 
-void TaskLedger::check_nothing_left(CallStore& store) const {
+void TaskLedger::check_nothing_left(RequestStore& store) const {
   const auto rows = [&](std::string_view table) {
     return store.table().scan(table, "", "", 10).value();
   };
@@ -281,7 +282,7 @@ void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page&
       << returned.size() << " returns: " << outcome.why();
 }
 
-void TaskLedger::check_job(CallStore& store, const SimJob& one) {
+void TaskLedger::check_job(RequestStore& store, const SimJob& one) {
   const std::vector<std::string> keys{one.id};
   if (is_gone(store, one)) return;
   model::End end;
@@ -327,7 +328,7 @@ void TaskLedger::check_outcome(const SimJob& one, uint64_t task, const model::Pa
   EXPECT_TRUE(conduct.fails > 0 || outcome.state() == model::STATE_OK);
 }
 
-void TaskLedger::check_output(CallStore& store, const SimJob& one, uint64_t task,
+void TaskLedger::check_output(RequestStore& store, const SimJob& one, uint64_t task,
                               const model::Outcome& outcome) const {
   const model::Output& out = outcome.out();
   if (one.spec.has_iterations()) return;

@@ -11,7 +11,7 @@
 #include "base/env.h"
 #include "model/records.pb.h"
 #include "model/tree.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -55,16 +55,17 @@ class TaskLedger {
 
   void started(const std::string& job, uint64_t task, uint32_t attempt);
   // An attempt that starts, and is not the first, is on record: else a retry could use its number.
-  void check_begun(CallStore& store, const std::string& job, uint64_t task, uint32_t attempt) const;
+  void check_begun(RequestStore& store, const std::string& job, uint64_t task,
+                   uint32_t attempt) const;
   uint64_t starts(const std::string& job, uint64_t task) const;
-  void page_written(CallStore& store, const std::string& key, const std::string& value);
+  void page_written(RequestStore& store, const std::string& key, const std::string& value);
   // True if the job is being removed, or is gone.
-  static bool is_gone(CallStore& store, const SimJob& job);
+  static bool is_gone(RequestStore& store, const SimJob& job);
   // Its first attempts, and nobody saw them.
   void has_ended_before(const std::string& job, uint64_t number, const model::Page& page);
-  void job_ended(CallStore& store, const std::string& job, const std::string& value);
+  void job_ended(RequestStore& store, const std::string& job, const std::string& value);
   // `store` as it is now, if it can be seen.
-  void replied(CallStore* store, const std::string& message, const std::string& body);
+  void replied(RequestStore* store, const std::string& message, const std::string& body);
   void retries(const std::string& job) { ++retries_[job]; }  // Somebody begins to.
   void worker_stopped() { stops_ = true; }
   // A lease ended, and the message went to another holder.
@@ -76,22 +77,22 @@ class TaskLedger {
   // An attempt at a partition says that it has done them.
   void iterated(const std::string& job, uint64_t task, uint32_t attempt, const balance::Span& span);
   // After everything has ended.
-  void check(CallStore& store);
+  void check(RequestStore& store);
 
  private:
   using Task = std::pair<std::string, uint64_t>;
 
   const SimJob& job(const std::string& id) const;
-  void check_job(CallStore& store, const SimJob& job);
+  void check_job(RequestStore& store, const SimJob& job);
   void check_outcome(const SimJob& job, uint64_t task, const model::Page& page,
                      const model::Outcome& outcome);
-  void check_output(CallStore& store, const SimJob& job, uint64_t task,
+  void check_output(RequestStore& store, const SimJob& job, uint64_t task,
                     const model::Outcome& outcome) const;
   void check_iterations(const SimJob& job, const std::map<uint64_t, uint32_t>& well) const;
   void check_lost(const SimJob& job, uint64_t task, const model::Page& page,
                   const model::Outcome& outcome) const;
-  void check_nothing_left(CallStore& store) const;
-  void check_removed(CallStore& store) const;
+  void check_nothing_left(RequestStore& store) const;
+  void check_removed(RequestStore& store) const;
 
   const std::vector<SimJob>& jobs_;
   std::map<Task, std::set<uint32_t>> starts_;

@@ -48,9 +48,9 @@ class SimLink final : public Client {
 };
 
 // Reads what a hub's core knows without a commit, which is the hub's own business.
-class LookOn final : public CallStore {
+class LookOn final : public RequestStore {
  public:
-  LookOn(Core& core, const Clock& clock) : CallStore(1), core_(core), clock_(clock) {}
+  LookOn(Core& core, const Clock& clock) : RequestStore(1), core_(core), clock_(clock) {}
 
  protected:
   Answer call(Request&& request) override {

@@ -29,7 +29,7 @@
 #include "sim/network.h"
 #include "sim/sim_worker.h"
 #include "sim/task_ledger.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -154,8 +154,8 @@ class TaskWorld {
   std::set<std::string> woken_;                                 // Queues.
   uint64_t last_waiting_ = 0;
 
-  std::map<std::string, Commit> ends_;  // The last that put the end of a job.
-  std::unique_ptr<CallStore> store_;    // For those who look on, without any faults.
+  std::map<std::string, Commit> ends_;   // The last that put the end of a job.
+  std::unique_ptr<RequestStore> store_;  // For those who look on, without any faults.
   Millis hold_ = Millis(2000);
   size_t commit_rows_ = kBatchMax;
   Millis pace_ = WorkerOptions().pace;

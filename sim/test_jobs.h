@@ -26,12 +26,12 @@ inline uint64_t another_seed() {
 }
 
 // Its owner sleeps before its n-th request, or its n-th commit, and something happens meanwhile.
-class Between final : public CallStore {
+class Between final : public RequestStore {
  public:
   enum class Before { request, commit };
   using Happenings = std::map<int, std::function<void()>>;  // By the number, from 1 on.
-  Between(CallStore& store, Before before, Happenings what)
-      : CallStore(another_seed()), store_(store), before_(before), what_(std::move(what)) {}
+  Between(RequestStore& store, Before before, Happenings what)
+      : RequestStore(another_seed()), store_(store), before_(before), what_(std::move(what)) {}
   int asked = 0;  // Requests, or commits.
 
  protected:
@@ -43,16 +43,16 @@ class Between final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   const Before before_;
   const Happenings what_;
 };
 
 // The answer to the n-th commit is lost, something happens, and the same commit is asked again.
-class Repeating final : public CallStore {
+class Repeating final : public RequestStore {
  public:
-  Repeating(CallStore& store, int commit, std::function<void()> what)
-      : CallStore(another_seed()), store_(store), left_(commit), what_(std::move(what)) {}
+  Repeating(RequestStore& store, int commit, std::function<void()> what)
+      : RequestStore(another_seed()), store_(store), left_(commit), what_(std::move(what)) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -64,16 +64,16 @@ class Repeating final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   int left_;
   const std::function<void()> what_;
 };
 
 // Its owner dies after so many requests: it hears nothing any more.
-class Dying final : public CallStore {
+class Dying final : public RequestStore {
  public:
-  Dying(CallStore& store, int requests)
-      : CallStore(another_seed()), store_(store), left_(requests) {}
+  Dying(RequestStore& store, int requests)
+      : RequestStore(another_seed()), store_(store), left_(requests) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -83,7 +83,7 @@ class Dying final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   int left_;
 };
 
@@ -183,7 +183,7 @@ class TestJobs : public ::testing::Test {
   }
 
   SimClock clock;
-  std::unique_ptr<CallStore> store = memory_store(clock);
+  std::unique_ptr<RequestStore> store = memory_store(clock);
 };
 
 }  // namespace dunlin

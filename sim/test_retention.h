@@ -16,9 +16,9 @@
 namespace dunlin {
 
 // Counts what is asked.
-class Counting final : public CallStore {
+class Counting final : public RequestStore {
  public:
-  explicit Counting(CallStore& store) : CallStore(another_seed()), store_(store) {}
+  explicit Counting(RequestStore& store) : RequestStore(another_seed()), store_(store) {}
   int requests = 0;
   int commits = 0;
   size_t rows_most = 0;  // Of a commit.
@@ -40,13 +40,13 @@ class Counting final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
 };
 
 // Keeps a copy of each commit.
-class Copying final : public CallStore {
+class Copying final : public RequestStore {
  public:
-  explicit Copying(CallStore& store) : CallStore(another_seed()), store_(store) {}
+  explicit Copying(RequestStore& store) : RequestStore(another_seed()), store_(store) {}
   std::vector<Commit> commits;
 
  protected:
@@ -56,7 +56,7 @@ class Copying final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
 };
 
 class TestRetention : public TestJobs {

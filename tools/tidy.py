@@ -17,7 +17,7 @@ BANNED = [
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
      ["base/env_posix", "base/log", "bench/",
-      "engine/file_store", "base/lane", "backends/desk", "backends/pg_desk", "postgres/link", "cloud/http", "cloud/sqs_hints", "net/outages", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "hub/test_rest", "rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
+      "engine/file_store", "base/lane", "backends/async_store", "backends/pg_async_store", "postgres/link", "cloud/http", "cloud/sqs_hints", "net/outages", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "hub/test_rest", "rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
       "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns", "worker/usage"]),
     (r"\bthrow\b", "Result<T>", []),
     (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "base/memory", "client/", "hub/main",

@@ -8,7 +8,7 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
+#include "base/wait.h"
 #include "net/outages.h"
 
 namespace dunlin {
@@ -16,19 +17,19 @@ constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
 
 HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options,
                    const Clock& clock, std::optional<TlsContext> tls)
-    : CallStore(random_seed()),
+    : RequestStore(random_seed()),
       address_(address),
       deadline_(options.deadline),
       clock_(clock),
       tls_(std::move(tls)),
-      caller_({.peer = host_port(address.host, address.port),
-               .hello = {.token = options.token, .program = "dunlin " DUNLIN_VERSION},
-               .seed = random_seed(),
-               .pending_max = kPostedMax}) {}
+      mind_({.peer = host_port(address.host, address.port),
+             .hello = {.token = options.token, .program = "dunlin " DUNLIN_VERSION},
+             .seed = random_seed(),
+             .pending_max = kPostedMax}) {}
 
 uint64_t HubStore::post(Request&& request) {
-  CHECK(caller_.pending() + answered_.size() < kPostedMax);
-  const uint64_t id = caller_.call(request, deadline_, clock_.now());
+  CHECK(mind_.pending() + answered_.size() < kPostedMax);
+  const uint64_t id = mind_.call(request, deadline_, clock_.now());
   if (stream_) carry_out(clock_.now());
   return id;
 }
@@ -37,7 +38,7 @@ Answer HubStore::await(uint64_t id) {
   carry_out(Instant::max());
   while (true) {
     if (auto answered = answered_.extract(id)) return std::move(answered.mapped());
-    CHECK(caller_.awaits(id));
+    CHECK(mind_.awaits(id));
     turn(Instant::max());
   }
 }
@@ -52,13 +53,13 @@ std::vector<NumberedAnswer> HubStore::gather(Instant until, int also) {
 
 Result<void> HubStore::meet(Millis wait) {
   const Instant until = clock_.now() + wait;
-  caller_.connect(clock_.now());
+  mind_.connect(clock_.now());
   do {
     turn(until);
-    if (caller_.refusal()) return *caller_.refusal();
-    if (caller_.welcomed()) return {};
+    if (mind_.refusal()) return *mind_.refusal();
+    if (mind_.welcomed()) return {};
   } while (clock_.now() < until);
-  if (!caller_.trouble().empty()) return Error{Code::unavailable, caller_.trouble()};
+  if (!mind_.trouble().empty()) return Error{Code::unavailable, mind_.trouble()};
   return Error{Code::unavailable, fmt::format("{} said nothing for {} s: is it a dunlin hub?",
                                               host_port(address_.host, address_.port),
                                               static_cast<double>(wait.count()) / 1000)};
@@ -66,15 +67,15 @@ Result<void> HubStore::meet(Millis wait) {
 
 // One round: what time brings, or else what arrives until then.
 void HubStore::turn(Instant until, int also) {
-  caller_.tick(clock_.now());
-  if (carry_out(until) || caller_.refusal()) return;
-  const Instant wake = std::min(until, caller_.next_wake().value_or(until));
+  mind_.tick(clock_.now());
+  if (carry_out(until) || mind_.refusal()) return;
+  const Instant wake = std::min(until, mind_.next_wake().value_or(until));
   if (!stream_) return wait_until(wake, clock_, also);
   const auto arrived = stream_->exchange(wake, clock_, also);
   if (!arrived.ok()) return lose_connection(arrived.error());
   if (!arrived.value().empty()) {
-    caller_.received(arrived.value(), clock_.now());
-    if (caller_.welcomed()) note_answer(host_port(address_.host, address_.port));
+    mind_.received(arrived.value(), clock_.now());
+    if (mind_.welcomed()) note_answer(host_port(address_.host, address_.port));
   }
   carry_out(until);
 }
@@ -84,12 +85,12 @@ bool HubStore::carry_out(Instant until) {
   bool answered = false;
   bool connected = false;
   do {
-    Caller::Effects effects = caller_.take();
+    HubClientMind::Effects effects = mind_.take();
     for (NumberedAnswer& one : effects.answers) answered_.emplace(one.id, std::move(one.answer));
     answered = answered || !effects.answers.empty();
     if (effects.disconnect) {
-      const bool lost = stream_ && !caller_.refusal();
-      if (lost) note_failure(host_port(address_.host, address_.port), caller_.trouble());
+      const bool lost = stream_ && !mind_.refusal();
+      if (lost) note_failure(host_port(address_.host, address_.port), mind_.trouble());
       stream_.reset();
     }
     connected = effects.connect;
@@ -103,20 +104,19 @@ bool HubStore::carry_out(Instant until) {
 
 void HubStore::make_connection(Instant until) {
   const Instant now = clock_.now();
-  const Instant deadline =
-      std::min({until, now + kConnectMax, caller_.next_wake().value_or(until)});
+  const Instant deadline = std::min({until, now + kConnectMax, mind_.next_wake().value_or(until)});
   auto stream =
       Stream::connect(address_.host, address_.port, tls_ ? &*tls_ : nullptr, deadline, clock_);
-  if (!stream.ok()) return caller_.disconnected(clock_.now(), stream.error());
+  if (!stream.ok()) return mind_.disconnected(clock_.now(), stream.error());
   stream_.emplace(std::move(stream).value());
-  caller_.connected(clock_.now());
+  mind_.connected(clock_.now());
 }
 
 // Requests wait a minute for a hub that is away, and people want to know why nothing happens.
 void HubStore::lose_connection(const Error& why) {
-  if (caller_.welcomed()) note_failure(host_port(address_.host, address_.port), why.what);
+  if (mind_.welcomed()) note_failure(host_port(address_.host, address_.port), why.what);
   stream_.reset();
-  caller_.disconnected(clock_.now(), why);
+  mind_.disconnected(clock_.now(), why);
 }
 
 Result<std::unique_ptr<HubStore>> open_hub(const HubAddress& address, const HubOptions& options,

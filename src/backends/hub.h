@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "net/stream.h"
 #include "net/tls.h"
-#include "store/call_store.h"
-#include "wire/caller.h"
+#include "store/request_store.h"
+#include "wire/hub_client_mind.h"
 
 namespace dunlin {
 
@@ -32,7 +32,7 @@ struct HubOptions {
   Millis connect_wait = std::chrono::seconds(3);  // For the first connection.
 };
 
-class HubStore final : public CallStore {
+class HubStore final : public RequestStore {
   struct Private {};
 
  public:
@@ -67,7 +67,7 @@ class HubStore final : public CallStore {
   Millis deadline_;
   const Clock& clock_;
   std::optional<TlsContext> tls_;
-  Caller caller_;
+  HubClientMind mind_;
   std::optional<Stream> stream_;
   std::map<uint64_t, Answer> answered_;  // And not yet awaited.
 };

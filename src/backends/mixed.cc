@@ -92,7 +92,8 @@ Result<ConnectHints> hints_of(const std::string& url, const OpenOptions& options
       [address]() -> Result<std::unique_ptr<Hints>> { return amqp_hints(address, posix_clock()); });
 }
 
-Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const OpenOptions& options) {
+Result<std::unique_ptr<RequestStore>> open_table(const std::string& url,
+                                                 const OpenOptions& options) {
   if (!is_aws(url)) return open_store(url, options);
   Cloud there = TRY(cloud_of(url, options));
   there.options.connect_wait = kCloudWait;
@@ -101,7 +102,7 @@ Result<std::unique_ptr<CallStore>> open_table(const std::string& url, const Open
   const Result<bool> prepared = table->prepare(options.make);
   if (prepared.ok()) {
     if (prepared.value()) TRY(table->check_transactions());
-    return std::unique_ptr<CallStore>(std::move(table));
+    return std::unique_ptr<RequestStore>(std::move(table));
   }
   if (prepared.error().code != Code::not_found) return prepared.error();
   return Error{Code::not_found, fmt::format("there is no store at {}: {}; the first job makes one, "
@@ -223,7 +224,7 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
     engines.pace = cloud::kCloudPace;
     bytes = cloud::kCloudBytesMax;
   }
-  engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<CallStore>> {
+  engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<RequestStore>> {
     auto table = TRY(open_table(parts.table, options));
     auto hinted = TRY(hints());
     MixedParts made{.table = std::move(table),
@@ -232,13 +233,13 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
                     .writes_max = rows,
                     .bytes_max = bytes};
     TRY(open_blobs(parts, options, made));
-    return std::unique_ptr<CallStore>(
+    return std::unique_ptr<RequestStore>(
         std::make_unique<MixedStore>(std::move(made), posix_clock(), random_seed()));
   };
   return engines;
 }
 
-Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
+Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
   const MixedEngines engines = TRY(mixed_engines(url, options));
   TRY(engines.connect());  // The table is there.
@@ -247,12 +248,12 @@ Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options) {
   // One that is away may come back, and work goes on without it.
   if (!queue.ok() && queue.error().code != Code::unavailable) return queue.error();
   if (!queue.ok()) log::warning("work is found more slowly: {}", queue.error().what);
-  Doors doors;
-  doors.desk = lane_desk(engines.connect);
-  doors.connect = engines.connect;
-  doors.commit_rows = engines.commit_rows;
-  doors.pace = engines.pace;
-  return doors;
+  StoreAccess access;
+  access.async_store = async_lane_store(engines.connect);
+  access.connect = engines.connect;
+  access.commit_rows = engines.commit_rows;
+  access.pace = engines.pace;
+  return access;
 }
 
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options) {

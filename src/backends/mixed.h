@@ -22,12 +22,12 @@ Result<MixedUrl> parse_mixed_url(const std::string& url);
 // What makes stores on these engines. They share what one process knows. Nothing is asked yet.
 struct MixedEngines {
   Connect connect;
-  size_t commit_rows = kBatchMax;  // See Doors.
-  Millis pace = Doors().pace;
+  size_t commit_rows = kBatchMax;  // See StoreAccess.
+  Millis pace = StoreAccess().pace;
 };
 Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options);
 
-Result<Doors> mixed_doors(const std::string& url, const OpenOptions& options);
+Result<StoreAccess> mixed_access(const std::string& url, const OpenOptions& options);
 
 // See init_store, list_made and destroy_store.
 Result<bool> init_mixed(const std::string& url, const OpenOptions& options);

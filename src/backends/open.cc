@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/mixed.h"
-#include "backends/pg_desk.h"
+#include "backends/pg_async_store.h"
 #include "base/env_posix.h"
 #include "base/names.h"
 #include "base/printable.h"
@@ -68,7 +68,8 @@ Result<void> find_file_store(const std::string& folder) {
 
 }  // namespace
 
-Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options) {
+Result<std::unique_ptr<RequestStore>> open_store(const std::string& url,
+                                                 const OpenOptions& options) {
   const std::string_view text = url;
   if (text.starts_with("memory:")) {
     if (text != "memory:") return bad_url(url, "has something after 'memory:'");
@@ -78,16 +79,16 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
     const std::string folder(text.substr(kFile.size()));
     if (folder.empty()) return bad_url(url, "names no folder");
     if (!options.make) TRY(find_file_store(folder));
-    std::unique_ptr<CallStore> store = TRY(open_file_store(folder));
+    std::unique_ptr<RequestStore> store = TRY(open_file_store(folder));
     return store;
   }
   if (text.starts_with(kPlain) || text.starts_with(kTls)) {
-    std::unique_ptr<CallStore> store = TRY(open_hub_url(url, options));
+    std::unique_ptr<RequestStore> store = TRY(open_hub_url(url, options));
     return store;
   }
   if (is_postgres(text)) {
     const PgOptions pg{.deadline = options.deadline, .connect_wait = options.connect_wait};
-    std::unique_ptr<CallStore> store = TRY(open_postgres(url, pg, posix_clock()));
+    std::unique_ptr<RequestStore> store = TRY(open_postgres(url, pg, posix_clock()));
     return store;
   }
   if (is_mixed(text)) return TRY(mixed_engines(url, options)).connect();
@@ -99,23 +100,23 @@ Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const Open
   return bad_url(url, fmt::format("has the unknown scheme {}", quote(text.substr(0, colon))));
 }
 
-Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
+Result<StoreAccess> open_access(const std::string& url, const OpenOptions& options) {
   if (url.starts_with(kPlain) || url.starts_with(kTls)) {
-    Doors doors;
-    doors.desk = hub_desk(TRY(open_hub_url(url, options)));
-    doors.connect = [url, options] { return open_store(url, options); };
-    return doors;
+    StoreAccess access;
+    access.async_store = async_hub_store(TRY(open_hub_url(url, options)));
+    access.connect = [url, options] { return open_store(url, options); };
+    return access;
   }
   if (is_postgres(url)) {
     TRY(open_store(url, options));  // It is there, and has a schema.
-    Doors doors;
-    doors.desk = pg_desk(TRY(parse_postgres_url(url)), posix_clock());
-    doors.connect = [url, options] { return open_store(url, options); };
-    return doors;
+    StoreAccess access;
+    access.async_store = async_pg_store(TRY(parse_postgres_url(url)), posix_clock());
+    access.connect = [url, options] { return open_store(url, options); };
+    return access;
   }
-  if (is_mixed(url)) return mixed_doors(url, options);
+  if (is_mixed(url)) return mixed_access(url, options);
   // The engine is in this process: every lane has a store of its own on it.
-  std::unique_ptr<CallStore> store = TRY(open_store(url, options));
+  std::unique_ptr<RequestStore> store = TRY(open_store(url, options));
   auto* file = dynamic_cast<FileStore*>(store.get());
   if (file == nullptr) {
     return Error{
@@ -123,13 +124,13 @@ Result<Doors> open_doors(const std::string& url, const OpenOptions& options) {
         fmt::format("workers cannot use the store {}: give the URL of a hub", quote_url(url))};
   }
   Connect connect = [first = std::shared_ptr<FileStore>(file->connect())] {
-    std::unique_ptr<CallStore> next = first->connect();
-    return Result<std::unique_ptr<CallStore>>(std::move(next));
+    std::unique_ptr<RequestStore> next = first->connect();
+    return Result<std::unique_ptr<RequestStore>>(std::move(next));
   };
-  Doors doors;
-  doors.desk = lane_desk(connect);
-  doors.connect = std::move(connect);
-  return doors;
+  StoreAccess access;
+  access.async_store = async_lane_store(connect);
+  access.connect = std::move(connect);
+  return access;
 }
 
 Result<bool> init_store(const std::string& url, const OpenOptions& options) {

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -33,18 +33,20 @@ struct OpenOptions {
 };
 
 // `invalid` if the URL or a file that an option names cannot be used; else what the engine says.
-Result<std::unique_ptr<CallStore>> open_store(const std::string& url, const OpenOptions& options);
+Result<std::unique_ptr<RequestStore>> open_store(const std::string& url,
+                                                 const OpenOptions& options);
 
-// The same for an agent: a desk, and what makes further stores on the same engine for its lanes.
-struct Doors {
-  std::unique_ptr<Desk> desk;
+// The same for an agent: an AsyncStore, and what makes further stores on the same engine for its
+// lanes.
+struct StoreAccess {
+  std::unique_ptr<AsyncStore> async_store;
   Connect connect;
   size_t commit_rows = kBatchMax;  // In one commit, at most.
   // How long outcomes are gathered while more are on their way, and work is taken ahead in
   // proportion: longer where each request is slow and paid for.
   Millis pace = Millis(20);
 };
-Result<Doors> open_doors(const std::string& url, const OpenOptions& options);
+Result<StoreAccess> open_access(const std::string& url, const OpenOptions& options);
 
 // Makes what a store needs on a server of others, or migrates it. False: it was there already.
 Result<bool> init_store(const std::string& url, const OpenOptions& options = {});

@@ -9,12 +9,12 @@
 #include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "base/wait.h"
 #include "bench/balance_deadlines.h"
 #include "bench/balance_job.h"
 #include "bench/balance_part.h"
 #include "bench/fleet.h"
 #include "bench/verbs.h"
-#include "net/socket.h"
 
 namespace dunlin::bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "backends/open.h"
 #include "base/env_posix.h"
+#include "base/wait.h"
 #include "bench/fleet.h"
-#include "net/socket.h"
 #include "tascaas/infrastructures.h"
 
 namespace dunlin::bench {

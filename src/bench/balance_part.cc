@@ -10,7 +10,7 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::bench {
 namespace {

@@ -27,7 +27,7 @@ Result<void> put_route(Store& store) {
   return put.ok() ? Result<void>() : put.error();
 }
 
-BenchClient::BenchClient(std::unique_ptr<CallStore> store)
+BenchClient::BenchClient(std::unique_ptr<RequestStore> store)
     : store_(std::move(store)),
       hub_(dynamic_cast<HubStore*>(store_.get())),
       random_(random_seed()),

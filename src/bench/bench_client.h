@@ -22,7 +22,7 @@ Result<void> put_route(Store& store);
 
 class BenchClient {
  public:
-  explicit BenchClient(std::unique_ptr<CallStore> store);
+  explicit BenchClient(std::unique_ptr<RequestStore> store);
   static Result<std::unique_ptr<BenchClient>> connect(const std::string& url,
                                                       const std::string& token_file);
 
@@ -44,7 +44,7 @@ class BenchClient {
   uint64_t post(Request&& request);
   Answer await(uint64_t id);
 
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   HubStore* hub_ = nullptr;             // The same, if it is one: then requests go out together.
   std::map<uint64_t, Answer> answers_;  // Else.
   Random random_;

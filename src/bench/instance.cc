@@ -130,11 +130,12 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.scale_time = Millis(options.scale_ms);
   agent.slots.worker_id = agent.worker.id;
   agent.slots.folder = options.folder;
-  Doors doors = TRY(open_doors(options.at, {.token_file = options.token_file, .make = false}));
-  agent.connect = doors.connect;
-  agent.worker.commit_rows = doors.commit_rows;
-  agent.worker.pace = doors.pace;
-  return Agent::start(std::move(agent), std::move(doors.desk));
+  StoreAccess access =
+      TRY(open_access(options.at, {.token_file = options.token_file, .make = false}));
+  agent.connect = access.connect;
+  agent.worker.commit_rows = access.commit_rows;
+  agent.worker.pace = access.pace;
+  return Agent::start(std::move(agent), std::move(access.async_store));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/wait.h"
 #include "client/submit_verb.h"
 #include "model/explain.h"
 #include "model/rows.h"
-#include "net/socket.h"
 
 namespace dunlin {
 namespace {

@@ -4,13 +4,13 @@
 #include "base/exit.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "client/find_job.h"
 #include "client/job_verbs.h"
 #include "client/result_lines.h"
 #include "model/keys.h"
 #include "model/results.h"
 #include "model/rows.h"
-#include "net/socket.h"
 
 namespace dunlin {
 namespace {

@@ -12,13 +12,13 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "client/output.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
 // Where a verb finds what it needs.
 struct VerbEnv {
-  CallStore& store;
+  RequestStore& store;
   const Clock& clock;
   Form form = Form::plain;
   std::string at = {};     // The store's URL, for hints.

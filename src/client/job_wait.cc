@@ -5,6 +5,7 @@
 
 #include "base/exit.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "client/find_job.h"
 #include "client/job_verbs.h"
 #include "model/explain.h"
@@ -14,7 +15,6 @@
 #include "model/rows.h"
 #include "model/steer.h"
 #include "model/submit.h"
-#include "net/socket.h"
 
 namespace dunlin {
 namespace {

@@ -56,8 +56,8 @@ Result<Access> access_to(const RestVerb& verb, const std::string& at) {
   OpenOptions options = open_options(verb.target);
   options.token_file.clear();
   options.deadline = kAnswerMax;
-  // The desk is for agents with a loop of their own.
-  access.open = [connect = TRY(open_doors(at, options)).connect](const std::string&) {
+  // The AsyncStore is for agents with a loop of their own.
+  access.open = [connect = TRY(open_access(at, options)).connect](const std::string&) {
     return connect();
   };
   return access;

@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "client/array.h"
 #include "client/halt.h"
 #include "client/input.h"
@@ -25,7 +26,6 @@
 #include "client/strange_braces.h"
 #include "client/submit_verb.h"
 #include "client/usage.h"
-#include "net/socket.h"
 #include "worker/defaults.h"
 
 namespace dunlin {

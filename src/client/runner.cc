@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env_posix.h"
 #include "model/progress.h"
 #include "model/rows.h"
@@ -41,12 +41,12 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   agent.slots.folder = slots_folder(options.folder);
   agent.slots.worker_id = "run";
   agent.slots.alone = true;
-  agent.connect = [&store]() -> Result<std::unique_ptr<CallStore>> {
-    std::unique_ptr<CallStore> another = store.connect();
+  agent.connect = [&store]() -> Result<std::unique_ptr<RequestStore>> {
+    std::unique_ptr<RequestStore> another = store.connect();
     return another;
   };
-  std::unique_ptr<Desk> desk = lane_desk(agent.connect);
-  runner->agent_ = TRY(Agent::start(std::move(agent), std::move(desk)));
+  std::unique_ptr<AsyncStore> async_store = async_lane_store(agent.connect);
+  runner->agent_ = TRY(Agent::start(std::move(agent), std::move(async_store)));
   return runner;
 }
 

@@ -51,7 +51,7 @@ Result<int> push_one(const PushVerb& verb, std::string body, const StoreTarget& 
 // Pushes lines in batches; counts those that are safe in the store.
 class LinePusher {
  public:
-  LinePusher(CallStore& store, const PushVerb& verb)
+  LinePusher(RequestStore& store, const PushVerb& verb)
       : store_(store), verb_(verb), id_(verb.id.empty() ? made_up_id() : verb.id) {}
 
   uint64_t pushed() const { return pushed_; }
@@ -80,7 +80,7 @@ class LinePusher {
     return {};
   }
 
-  CallStore& store_;
+  RequestStore& store_;
   const PushVerb& verb_;
   const std::string id_;
   std::vector<Message> batch_;

@@ -9,9 +9,9 @@
 #include "base/exit.h"
 #include "base/folders.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "client/output.h"
 #include "engine/check.h"
-#include "net/socket.h"
 #include "wire/token_text.h"
 
 namespace dunlin {
@@ -157,7 +157,7 @@ OpenOptions open_options(const StoreTarget& target) {
           .aws_endpoint = target.aws_endpoint};
 }
 
-Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missing missing) {
+Result<std::unique_ptr<RequestStore>> open_target(const StoreTarget& target, Missing missing) {
   const std::string url = target.at.empty() ? "file:" + TRY(state_folder("store")) : target.at;
   OpenOptions options = open_options(target);
   options.make = missing == Missing::make;

@@ -13,7 +13,7 @@
 #include "backends/open.h"
 #include "base/result.h"
 #include "client/output.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -41,7 +41,7 @@ OpenOptions open_options(const StoreTarget& target);
 Result<std::string> bound_owner(const StoreTarget& target);
 
 enum class Missing { make, refuse };  // What to do about a file: store that does not exist.
-Result<std::unique_ptr<CallStore>> open_target(const StoreTarget& target, Missing missing);
+Result<std::unique_ptr<RequestStore>> open_target(const StoreTarget& target, Missing missing);
 
 struct PushVerb {
   std::string queue = {};

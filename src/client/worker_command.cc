@@ -202,18 +202,18 @@ Result<int> run(const WorkerVerb& verb) {
   const int signals = watch_signals({SIGTERM, SIGINT});
   OpenOptions open = open_options(target);
   open.make = false;
-  Doors doors = TRY(open_doors(at, open));
-  options.connect = doors.connect;
-  options.worker.commit_rows = doors.commit_rows;
-  options.worker.pace = doors.pace;
+  StoreAccess access = TRY(open_access(at, open));
+  options.connect = access.connect;
+  options.worker.commit_rows = access.commit_rows;
+  options.worker.pace = access.pace;
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   // A hub clears old jobs away itself.
   std::optional<SweepThread> sweeper;
   if (!at.starts_with("dunlin://") && !at.starts_with("dunlin+tls://")) {
     sweeper.emplace(
-        doors.connect,
-        SweeperOptions{.removal = {.commit_rows = doors.commit_rows}, .chores = {tascaas::retire}},
+        access.connect,
+        SweeperOptions{.removal = {.commit_rows = access.commit_rows}, .chores = {tascaas::retire}},
         posix_clock());
   }
   const uint32_t slots = options.worker.slots;
@@ -222,7 +222,8 @@ Result<int> run(const WorkerVerb& verb) {
       options.infrastructure.empty() ? "" : fmt::format(" of {}", options.slots.slots);
   const bool own_folder = verb.folder.empty();
   if (own_folder) remove_left_workers(folder, options.worker.host);
-  std::unique_ptr<Agent> agent = TRY(Agent::start(std::move(options), std::move(doors.desk)));
+  std::unique_ptr<Agent> agent =
+      TRY(Agent::start(std::move(options), std::move(access.async_store)));
   TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
                         printable_url(at))));
   const bool left = serve(*agent, signals, hold);

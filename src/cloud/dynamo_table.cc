@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/env_posix.h"
 #include "base/text.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::cloud {
 namespace {
@@ -142,7 +142,7 @@ Result<void> check_rows_table(const CloudAddress& address, const json& descripti
 
 DynamoTable::DynamoTable(CloudAddress address, const CloudOptions& options, const Clock& clock,
                          const Disk& disk)
-    : CallStore(random_seed()), link_(std::move(address), options, clock, disk) {}
+    : RequestStore(random_seed()), link_(std::move(address), options, clock, disk) {}
 
 Result<Reply> DynamoTable::send(std::string_view operation, const json& in) {
   return link_.call(Service::dynamodb, operation, in);

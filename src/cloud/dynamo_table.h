@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cloud/service.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin::cloud {
 
@@ -35,7 +35,7 @@ size_t commit_bytes(const Commit& commit);
 // `conflict` if a table as DescribeTable shows it is not a store's.
 Result<void> check_rows_table(const CloudAddress& address, const json& description);
 
-class DynamoTable final : public CallStore {
+class DynamoTable final : public RequestStore {
  public:
   DynamoTable(CloudAddress address, const CloudOptions& options, const Clock& clock,
               const Disk& disk);

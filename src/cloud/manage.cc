@@ -5,9 +5,9 @@
 #include "aws/xml.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "cloud/dynamo_table.h"
 #include "cloud/s3_blobs.h"
-#include "net/socket.h"
 
 namespace dunlin::cloud {
 namespace {

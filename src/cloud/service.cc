@@ -7,7 +7,7 @@
 #include "aws/xml.h"
 #include "base/digest.h"
 #include "base/env_posix.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::cloud {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::cloud {
 namespace {

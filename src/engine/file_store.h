@@ -6,13 +6,13 @@
 #include <string>
 
 #include "base/env.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
-class FileStore : public CallStore {
+class FileStore : public RequestStore {
  public:
-  using CallStore::CallStore;
+  using RequestStore::RequestStore;
 
   // Another store on the same engine, for another thread. All stores share its life.
   virtual std::unique_ptr<FileStore> connect() = 0;

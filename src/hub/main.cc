@@ -34,7 +34,7 @@
 #include "net/server.h"
 #include "net/tls.h"
 #include "retention/sweep_thread.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 #include "tascaas/retire.h"
 
 namespace dunlin {

@@ -18,7 +18,7 @@
 namespace dunlin {
 namespace {
 
-std::unique_ptr<CallStore> open_with(const TestHub& hub, const std::string& token) {
+std::unique_ptr<RequestStore> open_with(const TestHub& hub, const std::string& token) {
   return open_store("dunlin://" + hub.address().text(), {.token = token}).value();
 }
 
@@ -65,7 +65,7 @@ class User {
   }
 
   const std::string owner;
-  const std::unique_ptr<CallStore> store;
+  const std::unique_ptr<RequestStore> store;
 
  private:
   Random random_{random_seed()};

@@ -54,10 +54,10 @@ class TestRest {
   rest::Service& service() { return service_; }
   MovedClock& clock() { return *clock_; }
 
-  Result<std::unique_ptr<CallStore>> open(const std::string& token) const {
+  Result<std::unique_ptr<RequestStore>> open(const std::string& token) const {
     return open_store("dunlin://" + hub_->address().text(), {.token = token});
   }
-  std::unique_ptr<CallStore> store() const { return open(std::string(TestHub::kToken)).value(); }
+  std::unique_ptr<RequestStore> store() const { return open(std::string(TestHub::kToken)).value(); }
 
   // Over a connection of its own.
   HttpAnswer get(std::string_view target, std::string_view headers = "") const {

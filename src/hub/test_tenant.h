@@ -73,14 +73,14 @@ class TestTenant {
     const std::string key = tascaas::job_row(id);
     CHECK(store_->table().put(tascaas::kTable, {key, job.SerializeAsString(), kAnyVersion}).ok());
   }
-  CallStore& store() { return *store_; }
+  RequestStore& store() { return *store_; }
 
   std::string secret;
 
  private:
   TestRest& rest_;
   const std::string name_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
 };
 
 }  // namespace dunlin

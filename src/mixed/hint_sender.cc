@@ -5,7 +5,7 @@
 
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {
@@ -87,7 +87,7 @@ void MixedShared::answered(const std::string& queue) {
 }
 
 MixedStore::MixedStore(MixedParts parts, const Clock& clock, uint64_t seed)
-    : CallStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
+    : RequestStore(seed), clock_(clock), parts_(std::move(parts)), random_(~seed) {}
 
 MixedStore::~MixedStore() {
   for (const auto& [queue, left] : unsettled_) (void)parts_.hints->settle(queue, left.receipts);

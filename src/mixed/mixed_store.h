@@ -25,7 +25,7 @@
 #include "mixed/hints.h"
 #include "mixed/lease_watch.h"
 #include "mixed/message_row.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -70,16 +70,16 @@ class MixedShared {
 };
 
 struct MixedParts {
-  std::unique_ptr<CallStore> table;  // Its commits of rows are atomic.
+  std::unique_ptr<RequestStore> table;  // Its commits of rows are atomic.
   std::unique_ptr<Hints> hints;
-  std::unique_ptr<Blobs> blobs = nullptr;           // Else those of the next,
-  std::unique_ptr<CallStore> blob_store = nullptr;  // else of the table's store.
+  std::unique_ptr<Blobs> blobs = nullptr;              // Else those of the next,
+  std::unique_ptr<RequestStore> blob_store = nullptr;  // else of the table's store.
   std::shared_ptr<MixedShared> shared;
   size_t writes_max = kBatchMax;  // Rows in one commit of the table.
   size_t bytes_max = kBatchBytesMax;
 };
 
-class MixedStore final : public CallStore {
+class MixedStore final : public RequestStore {
  public:
   MixedStore(MixedParts parts, const Clock& clock, uint64_t seed);
 

@@ -69,7 +69,7 @@ class MixedSubject final : public StoreSubject {
   bool blob_parts() const override { return false; }
 
  private:
-  std::unique_ptr<CallStore> make() {
+  std::unique_ptr<RequestStore> make() {
     const auto connect = [this]() -> Result<std::unique_ptr<Hints>> {
       return std::unique_ptr<Hints>(std::make_unique<BadHints>(service_));
     };

@@ -80,7 +80,7 @@ class Partitions : public testing::Test {
   }
 
   const WallTime now = WallTime(seconds(1'800'000'000));
-  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  const std::unique_ptr<RequestStore> store = memory_store(posix_clock());
   model::Spec spec;
 };
 

@@ -49,7 +49,7 @@ class LedgerClocks : public testing::Test {
   }
 
   SimClock clock;
-  const std::unique_ptr<CallStore> store = memory_store(clock);
+  const std::unique_ptr<RequestStore> store = memory_store(clock);
   const IterativeJob job = {.id = "job", .iterations = 2000, .partitions = 2};
   std::multiset<uint64_t> given;
 };

@@ -22,7 +22,7 @@ WallTime wall(int64_t second) { return at(second).wall(); }
 
 class Ledgers : public testing::Test {
  protected:
-  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  const std::unique_ptr<RequestStore> store = memory_store(posix_clock());
   Table& table = store->table();
   LedgerClock seen = {};
   const IterativeJob job = {.id = "job", .iterations = 100'000, .partitions = 2};
@@ -310,10 +310,10 @@ TEST_F(Ledgers, ReserveStartsWhenItIsNeeded) {
 }
 
 // Before its first commit, somebody else is quicker.
-class Outrun final : public CallStore {
+class Outrun final : public RequestStore {
  public:
-  Outrun(CallStore& store, std::function<void()> other)
-      : CallStore(1), store_(store), other_(std::move(other)) {}
+  Outrun(RequestStore& store, std::function<void()> other)
+      : RequestStore(1), store_(store), other_(std::move(other)) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -324,7 +324,7 @@ class Outrun final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   std::function<void()> other_;
 };
 

@@ -74,9 +74,10 @@ class Steer : public TestJobs {
 };
 
 // Takes few rows at once, as DynamoDB does. A message is a row, and may have another one.
-class Narrow final : public CallStore {
+class Narrow final : public RequestStore {
  public:
-  Narrow(CallStore& store, size_t rows_max) : CallStore(1), store_(store), rows_max_(rows_max) {}
+  Narrow(RequestStore& store, size_t rows_max)
+      : RequestStore(1), store_(store), rows_max_(rows_max) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -92,7 +93,7 @@ class Narrow final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   const size_t rows_max_;
 };
 

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/wait.h"
+
 namespace dunlin {
 namespace {
 
@@ -45,19 +47,6 @@ void tune(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnackedMs);
 }
 
-// Returns the events that came, 0 at the deadline or when only `also` can be read.
-int poll_until(int fd, short events, Instant deadline, const Clock& clock, int also = -1) {
-  while (true) {
-    const auto left = std::clamp<int64_t>((deadline - clock.now()).count(), 0, 3'600'000);
-    pollfd both[] = {{.fd = fd, .events = events, .revents = 0},
-                     {.fd = also, .events = POLLIN, .revents = 0}};
-    const int count = poll(both, 2, static_cast<int>(left));
-    if (count > 0) return both[0].revents;
-    if (count == 0 && clock.now() >= deadline) return 0;
-    CHECK(count == 0 || errno == EINTR);
-  }
-}
-
 // Why a connection failed, or 0.
 int finish_connect(int fd, Instant deadline, const Clock& clock) {
   if (poll_until(fd, POLLOUT, deadline, clock) == 0) return ETIMEDOUT;
@@ -82,10 +71,6 @@ std::string advice(int error) {
 }
 
 }  // namespace
-
-void wait_until(Instant deadline, const Clock& clock, int also, int other) {
-  poll_until(other, POLLIN, deadline, clock, also);
-}
 
 std::string host_port(const std::string& host, uint16_t port) {
   const bool brackets = host.find(':') != std::string::npos;

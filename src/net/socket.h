@@ -45,9 +45,6 @@ class Socket {
   std::string peer_;
 };
 
-// Lets time pass, until the deadline or until one of the descriptors can be read.
-void wait_until(Instant deadline, const Clock& clock, int also = -1, int other = -1);
-
 // host:port, with brackets around an IPv6 address.
 std::string host_port(const std::string& host, uint16_t port);
 

@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

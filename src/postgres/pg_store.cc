@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "postgres/schema.h"
 
 namespace dunlin {
@@ -58,7 +58,7 @@ Answer insist(PgEngine& engine, const Request& request, Instant deadline, const 
 }
 
 PgStore::PgStore(PgAddress address, const PgOptions& options, const Clock& clock)
-    : CallStore(random_seed()),
+    : RequestStore(random_seed()),
       clock_(clock),
       options_(options),
       engine_(std::move(address), clock) {}

@@ -8,7 +8,7 @@
 
 #include "base/env.h"
 #include "postgres/link.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -53,7 +53,7 @@ struct PgOptions {
   Millis connect_wait = Millis(10'000);
 };
 
-class PgStore final : public CallStore {
+class PgStore final : public RequestStore {
  public:
   PgStore(PgAddress address, const PgOptions& options, const Clock& clock);
 

@@ -125,7 +125,7 @@ TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
 class RestPartition : public RestApi {
  protected:
   std::string id = submit(R"({"argv":["pi"],"iterations":10,"partitions":2})");
-  std::unique_ptr<CallStore> store = rest.store();
+  std::unique_ptr<RequestStore> store = rest.store();
   model::Page page;
 
   RestPartition() {

@@ -6,7 +6,7 @@
 #include <poll.h>
 
 #include "base/names.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin::rest {
 namespace {

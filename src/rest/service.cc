@@ -20,7 +20,6 @@
 #include "base/signals.h"
 #include "base/waker.h"
 #include "net/listen.h"
-#include "net/socket.h"
 #include "net/strangers.h"
 #include "rest/exchange.h"
 #include "rest/problem.h"

@@ -48,7 +48,8 @@ Result<Stores::Lent> Stores::borrow(const std::string& token) {
   return Lent(*this, token, std::move(store), clock_.now());
 }
 
-void Stores::give_back(const std::string& token, std::unique_ptr<CallStore> store, Instant opened) {
+void Stores::give_back(const std::string& token, std::unique_ptr<RequestStore> store,
+                       Instant opened) {
   std::optional<Idle> old;  // Is closed after the lock is given back.
   const std::lock_guard lock(mutex_);
   if (idle_count_ >= kIdleMax) {

@@ -13,14 +13,14 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin::rest {
 
 class Stores {
  public:
   // Opens a store with the rights of a token.
-  using Open = std::function<Result<std::unique_ptr<CallStore>>(const std::string& token)>;
+  using Open = std::function<Result<std::unique_ptr<RequestStore>>(const std::string& token)>;
 
   // `only`: the one token that clients may use, if the store knows none; then all have the rights
   // of the service. The clock must outlive it.
@@ -31,7 +31,7 @@ class Stores {
 
   class Lent {
    public:
-    Lent(Stores& owner, std::string token, std::unique_ptr<CallStore> store, Instant opened)
+    Lent(Stores& owner, std::string token, std::unique_ptr<RequestStore> store, Instant opened)
         : owner_(&owner), token_(std::move(token)), store_(std::move(store)), opened_(opened) {}
     Lent(Lent&&) = default;
     Lent& operator=(Lent&&) = delete;
@@ -46,7 +46,7 @@ class Stores {
    private:
     Stores* owner_;
     std::string token_;
-    std::unique_ptr<CallStore> store_;
+    std::unique_ptr<RequestStore> store_;
     Instant opened_;
   };
 
@@ -56,12 +56,12 @@ class Stores {
 
  private:
   struct Idle {
-    std::unique_ptr<CallStore> store;
+    std::unique_ptr<RequestStore> store;
     Instant opened;
   };
 
   Result<Lent> borrow(const std::string& token);
-  void give_back(const std::string& token, std::unique_ptr<CallStore> store, Instant opened);
+  void give_back(const std::string& token, std::unique_ptr<RequestStore> store, Instant opened);
 
   const Open open_;
   const std::optional<std::string> only_;

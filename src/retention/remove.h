@@ -23,7 +23,7 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "model/rows.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -57,7 +57,7 @@ enum class Verdict {
 
 class Remover {
  public:
-  Remover(CallStore& store, const RemoverOptions& options) : store_(store), options_(options) {}
+  Remover(RequestStore& store, const RemoverOptions& options) : store_(store), options_(options) {}
 
   // One for each; a damaged row is as good as none. What is no name of a job is damaged, too.
   Result<std::vector<Candidate>> read(const std::vector<std::string>& jobs);
@@ -113,7 +113,7 @@ class Remover {
   Result<void> write(std::vector<Write> writes);  // Of one job: together, and in this order.
   Result<void> flush();
 
-  CallStore& store_;
+  RequestStore& store_;
   const RemoverOptions options_;
   std::vector<Write> waiting_;  // For the next commit.
 };

@@ -19,7 +19,7 @@ class Remove : public TestRetention {
     return {.old_ends = now == kMuchLater ? kAnyVersion : 0};
   }
   Verdict remove(const std::string& id, WallTime now) { return remove(*store, id, now); }
-  Verdict remove(CallStore& at, const std::string& id, WallTime now) const {
+  Verdict remove(RequestStore& at, const std::string& id, WallTime now) const {
     Remover remover(at, removal(now));
     std::vector<Candidate> jobs = remover.read({id}).value();
     return remover.remove(jobs, now).value().front();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {

@@ -10,13 +10,13 @@
 #include "base/env.h"
 #include "base/waker.h"
 #include "retention/sweeper.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
 class SweepThread {
  public:
-  using Connect = std::function<Result<std::unique_ptr<CallStore>>()>;
+  using Connect = std::function<Result<std::unique_ptr<RequestStore>>()>;
 
   // REQUIRES: the clock outlives it; the owner's signals are blocked already.
   SweepThread(Connect connect, SweeperOptions options, const Clock& clock);
@@ -32,7 +32,7 @@ class SweepThread {
   const Connect connect_;
   const Clock& clock_;
   Sweeper sweeper_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   std::atomic<bool> stopping_ = false;
   Waker stop_;          // Never calmed.
   std::thread thread_;  // Last: it uses the others.

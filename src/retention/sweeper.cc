@@ -115,7 +115,7 @@ int64_t trusted_us(int64_t before_us, Millis elapsed, int64_t wall_us) {
 }
 
 // Ours, or that of a sweeper that has left, or has said nothing for long.
-Result<bool> Sweeper::is_mine(CallStore& store, uint64_t version, Instant now) {
+Result<bool> Sweeper::is_mine(RequestStore& store, uint64_t version, Instant now) {
   if (options_.sole || version == 0 || version == written_) return true;
   if (version == state_.version && now - state_.since >= kTakeOver) return true;
   return TRY(get_row(store.table(), kRetention, std::string(kLeft))).value ==
@@ -135,13 +135,13 @@ RemoverOptions Sweeper::removal(uint64_t version, Instant now) {
   return removal;
 }
 
-Result<void> Sweeper::leave(CallStore& store) {
+Result<void> Sweeper::leave(RequestStore& store) {
   if (options_.sole || written_ == 0 || written_ != state_.version) return {};
   TRY(store.table().put(kRetention, {std::string(kLeft), std::to_string(written_), kAnyVersion}));
   return {};
 }
 
-Result<Millis> Sweeper::sweep(CallStore& store, SweepNow now) {
+Result<Millis> Sweeper::sweep(RequestStore& store, SweepNow now) {
   const int64_t wall_us = to_us(now.wall);
   if (now.wall < options_.not_before) return kLookMax;
   const auto stored =

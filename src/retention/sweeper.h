@@ -57,7 +57,7 @@ struct SweepNow {
 
 // What else goes by the rule: done every ten minutes, by the one sweeper, at the time that can be
 // trusted. Of bounded length.
-using Chore = std::function<Result<void>(CallStore&, const model::Retention&, WallTime)>;
+using Chore = std::function<Result<void>(RequestStore&, const model::Retention&, WallTime)>;
 
 struct SweeperOptions {
   RemoverOptions removal = {};
@@ -75,23 +75,23 @@ class Sweeper {
   explicit Sweeper(SweeperOptions options) : options_(std::move(options)) {}
 
   // One look, of bounded length. Returns how long to wait before the next; none: there is more.
-  Result<Millis> sweep(CallStore& store, SweepNow now);
+  Result<Millis> sweep(RequestStore& store, SweepNow now);
 
   // It will not look again: the next sweeper need not wait until it has been silent for long.
-  Result<void> leave(CallStore& store);
+  Result<void> leave(RequestStore& store);
 
   uint64_t removed() const { return removed_; }  // Jobs, so far.
 
  private:
   struct Look {
-    CallStore& store;
+    RequestStore& store;
     Remover& remover;
     model::Retention rule;
     model::Sweep state;
     size_t room;  // For so many jobs more.
   };
 
-  Result<bool> is_mine(CallStore& store, uint64_t version, Instant now);
+  Result<bool> is_mine(RequestStore& store, uint64_t version, Instant now);
   RemoverOptions removal(uint64_t version, Instant now);
   Result<void> sweep_expiry(Look& look);
   Result<void> sweep_jobs(Look& look);

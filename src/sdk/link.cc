@@ -29,18 +29,19 @@ Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptio
                                      quote_url(url))};
   }
   auto store = TRY(open_store(url, options));
-  Doors doors = TRY(open_doors(url, options));
+  StoreAccess access = TRY(open_access(url, options));
   const bool by_file = options.token.empty() && !options.token_file.empty();
   const std::string token = by_file ? TRY(read_token(options.token_file)) : options.token;
-  return std::make_shared<Link>(Private(), std::move(store), std::move(doors.desk),
+  return std::make_shared<Link>(Private(), std::move(store), std::move(access.async_store),
                                 owner_in_token(token));
 }
 
-Link::Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk, std::string owner)
+Link::Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
+           std::string owner)
     : owner_(std::move(owner)),
       reply_queue_(dunlin::reply_queue(fmt::format("{:016x}", random_seed()), owner_)),
       store_(std::move(store)),
-      desk_(std::move(desk)),
+      async_store_(std::move(async_store)),
       nonces_(random_seed()),
       random_(random_seed()),
       receiver_([this] { receive(); }) {}

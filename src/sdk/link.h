@@ -1,6 +1,7 @@
 // The connection of a client, shared by its jobs: a store for calls, one at a time from any thread,
-// and a thread that receives replies over a desk of its own and hands them to the jobs that they
-// belong to. Once in a second it looks at jobs that have been quiet, in case a reply was missed.
+// and a thread that receives replies over an AsyncStore of its own and hands them to the jobs that
+// they belong to. Once in a second it looks at jobs that have been quiet, in case a reply was
+// missed.
 #pragma once
 
 #include <condition_variable>
@@ -17,14 +18,14 @@
 #include <thread>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "backends/open.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "base/waker.h"
 #include "model/progress.h"
 #include "model/results.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin::sdk {
 
@@ -57,7 +58,8 @@ class Link {
   struct Private {};
 
  public:
-  Link(Private, std::unique_ptr<CallStore> store, std::unique_ptr<Desk> desk, std::string owner);
+  Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
+       std::string owner);
   static Result<std::shared_ptr<Link>> open(const std::string& url, const OpenOptions& options);
   ~Link();
   Link(const Link&) = delete;
@@ -114,9 +116,9 @@ class Link {
   const std::string reply_queue_;
 
   std::mutex store_mutex_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
 
-  std::unique_ptr<Desk> desk_;  // Of the receiver, and these:
+  std::unique_ptr<AsyncStore> async_store_;  // Of the receiver, and these:
   Random nonces_;
   uint64_t posted_ = 0;
   uint64_t pull_ = 0;            // The pull that is under way; 0: none.

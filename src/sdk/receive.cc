@@ -31,7 +31,7 @@ void Link::receive() {
   ask_for_replies();
   Instant look_due = posix_clock().now() + kLookEvery;
   while (true) {
-    std::vector<NumberedAnswer> answers = desk_->gather(look_due, waker_.descriptor());
+    std::vector<NumberedAnswer> answers = async_store_->gather(look_due, waker_.descriptor());
     waker_.calm();
     for (NumberedAnswer& answer : answers) answered(std::move(answer));
     bool now = posix_clock().now() >= look_due;
@@ -50,18 +50,18 @@ void Link::receive() {
   // So that the hub need not keep them. If it does not answer, so be it.
   if (finished_.empty()) return;
   finish_replies();
-  desk_->gather(posix_clock().now() + kFarewell, -1);
+  async_store_->gather(posix_clock().now() + kFarewell, -1);
 }
 
 void Link::ask_for_replies() {
   pull_ = ++posted_;
-  desk_->post(pull_, Pull{reply_queue_, kRepliesPerPull, kHold, kPullWait});
+  async_store_->post(pull_, Pull{reply_queue_, kRepliesPerPull, kHold, kPullWait});
 }
 
 void Link::finish_replies() {
   if (finished_.empty()) return;
-  desk_->post(++posted_, Commit{std::max<uint64_t>(nonces_.next(), 1),
-                                {Finish{reply_queue_, std::exchange(finished_, {})}}});
+  async_store_->post(++posted_, Commit{std::max<uint64_t>(nonces_.next(), 1),
+                                       {Finish{reply_queue_, std::exchange(finished_, {})}}});
 }
 
 void Link::answered(NumberedAnswer&& answer) {

@@ -21,7 +21,7 @@ inline namespace v1 {
 
 struct Worker::Impl {
   AgentOptions agent = {};
-  std::unique_ptr<Desk> desk = {};  // Until it runs.
+  std::unique_ptr<AsyncStore> async_store = {};  // Until it runs.
   std::string id = {};
   bool own_folder = false;
   std::optional<dunlin::Error> refusal = {};  // Of a function.
@@ -58,24 +58,24 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
   impl.agent.slots.rules.foreign = true;
   impl.id = options.id;
   impl.agent.worker = std::move(options);
-  Doors doors = TRY(open_doors(url, {.token = connection.token,
-                                     .token_file = connection.token_file,
-                                     .tls_ca = connection.tls_ca,
-                                     .make = false}));
-  impl.agent.connect = std::move(doors.connect);
-  impl.agent.worker.commit_rows = doors.commit_rows;
-  impl.agent.worker.pace = doors.pace;
-  impl.desk = std::move(doors.desk);
+  StoreAccess access = TRY(open_access(url, {.token = connection.token,
+                                             .token_file = connection.token_file,
+                                             .tls_ca = connection.tls_ca,
+                                             .make = false}));
+  impl.agent.connect = std::move(access.connect);
+  impl.agent.worker.commit_rows = access.commit_rows;
+  impl.agent.worker.pace = access.pace;
+  impl.async_store = std::move(access.async_store);
   return {};
 }
 
 Result<void> serve(Worker::Impl& impl) {
   if (impl.refusal) return *impl.refusal;
-  if (impl.desk == nullptr) {
+  if (impl.async_store == nullptr) {
     return dunlin::Error{dunlin::Code::invalid, "this worker has run before: make another one"};
   }
   const std::string folder = impl.agent.slots.folder;
-  auto agent = TRY(Agent::start(std::move(impl.agent), std::move(impl.desk)));
+  auto agent = TRY(Agent::start(std::move(impl.agent), std::move(impl.async_store)));
   bool drained = false;
   bool stopped = false;
   while (!agent->mind().gone() && !agent->mind().failure()) {

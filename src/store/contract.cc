@@ -12,10 +12,10 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WaitingContract);
 
 namespace {
 
-class TwiceStore final : public CallStore {
+class TwiceStore final : public RequestStore {
  public:
-  TwiceStore(std::unique_ptr<CallStore> store, uint64_t seed)
-      : CallStore(seed), store_(std::move(store)) {}
+  TwiceStore(std::unique_ptr<RequestStore> store, uint64_t seed)
+      : RequestStore(seed), store_(std::move(store)) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -26,7 +26,7 @@ class TwiceStore final : public CallStore {
   }
 
  private:
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
 };
 
 std::string unique_name() {
@@ -37,7 +37,7 @@ std::string unique_name() {
 
 }  // namespace
 
-std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store) {
+std::unique_ptr<Store> twice(std::unique_ptr<RequestStore> store) {
   return std::make_unique<TwiceStore>(std::move(store), std::random_device()());
 }
 

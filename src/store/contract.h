@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
@@ -46,7 +46,7 @@ class StoreSubject {
 // A store that sends each request to `store` twice and believes the second answer, as a client does
 // that lost the first: except a pull, which hands out more each time, and the end of a blob, after
 // which an upload is rightly forgotten.
-std::unique_ptr<Store> twice(std::unique_ptr<CallStore> store);
+std::unique_ptr<Store> twice(std::unique_ptr<RequestStore> store);
 
 // Makes the subject of one test.
 using StoreFactory = std::unique_ptr<StoreSubject> (*)();

@@ -450,24 +450,24 @@ class MemoryCore final : public Core {
 };
 
 // Holds the core before the store that refers to it.
-class MemoryStore final : public CallStore {
+class MemoryStore final : public RequestStore {
  public:
   explicit MemoryStore(const Clock& clock)
-      : CallStore(0), core_(memory_core()), store_(core_store(*core_, clock, 0)) {}
+      : RequestStore(0), core_(memory_core()), store_(core_store(*core_, clock, 0)) {}
 
  protected:
   Answer call(Request&& request) override { return store_->ask(std::move(request)); }
 
  private:
   std::unique_ptr<Core> core_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
 };
 
 }  // namespace
 
 std::unique_ptr<Core> memory_core() { return std::make_unique<MemoryCore>(); }
 
-std::unique_ptr<CallStore> memory_store(const Clock& clock) {
+std::unique_ptr<RequestStore> memory_store(const Clock& clock) {
   return std::make_unique<MemoryStore>(clock);
 }
 

@@ -4,13 +4,13 @@
 
 #include <memory>
 
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 namespace dunlin {
 
 std::unique_ptr<Core> memory_core();
 
 // A store of its own, gone when destroyed. A pull never waits. REQUIRES: `clock` outlives it.
-std::unique_ptr<CallStore> memory_store(const Clock& clock);
+std::unique_ptr<RequestStore> memory_store(const Clock& clock);
 
 }  // namespace dunlin

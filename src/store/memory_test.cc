@@ -66,9 +66,9 @@ class LockedMemory {
   std::unique_ptr<Core> core_ = memory_core();
 };
 
-class LockedStore final : public CallStore {
+class LockedStore final : public RequestStore {
  public:
-  LockedStore(LockedMemory& memory, uint64_t seed) : CallStore(seed), memory_(memory) {}
+  LockedStore(LockedMemory& memory, uint64_t seed) : RequestStore(seed), memory_(memory) {}
 
  protected:
   Answer call(Request&& request) override { return memory_.call(std::move(request)); }

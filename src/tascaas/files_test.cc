@@ -12,10 +12,10 @@ namespace {
 const WallTime kNow{std::chrono::seconds(1'700'000'000)};
 
 // Before the first write of a row somebody else is quicker.
-class SecondPlace final : public CallStore {
+class SecondPlace final : public RequestStore {
  public:
-  SecondPlace(CallStore& store, std::function<void()> quicker)
-      : CallStore(2), store_(store), quicker_(std::move(quicker)) {}
+  SecondPlace(RequestStore& store, std::function<void()> quicker)
+      : RequestStore(2), store_(store), quicker_(std::move(quicker)) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -24,7 +24,7 @@ class SecondPlace final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   std::function<void()> quicker_;
 };
 
@@ -37,7 +37,7 @@ class Files : public testing::Test {
   std::string text() { return read_file(*store, find().file, 100).value(); }
   size_t blobs() { return store->blobs().list("", "", 100).value().size(); }
 
-  std::unique_ptr<CallStore> store = memory_store(posix_clock());
+  std::unique_ptr<RequestStore> store = memory_store(posix_clock());
 };
 
 TEST_F(Files, AFileThatIsReplacedLeavesNoBytesBehind) {

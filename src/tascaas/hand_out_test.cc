@@ -17,10 +17,10 @@ namespace dunlin::tascaas {
 namespace {
 
 // One of its requests has an unknown end: it was not carried out, or its answer was lost.
-class FailingOnce final : public CallStore {
+class FailingOnce final : public RequestStore {
  public:
-  FailingOnce(CallStore& store, int step, bool carried_out)
-      : CallStore(2), store_(store), left_(step), carried_out_(carried_out) {}
+  FailingOnce(RequestStore& store, int step, bool carried_out)
+      : RequestStore(2), store_(store), left_(step), carried_out_(carried_out) {}
 
   bool failed() const { return left_ < 0; }
 
@@ -32,17 +32,17 @@ class FailingOnce final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   int left_;
   const bool carried_out_;
 };
 
 // A copy of its first commit that finishes messages is quicker than the commit itself, and somebody
 // else writes the row in between: as it is, or so that the job ends without what was handed out.
-class Overtaken final : public CallStore {
+class Overtaken final : public RequestStore {
  public:
-  explicit Overtaken(CallStore& store, bool ends = false)
-      : CallStore(2), store_(store), ends_(ends) {}
+  explicit Overtaken(RequestStore& store, bool ends = false)
+      : RequestStore(2), store_(store), ends_(ends) {}
 
   bool happened() const { return happened_; }
 
@@ -62,7 +62,7 @@ class Overtaken final : public CallStore {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   const bool ends_;
   bool happened_ = false;
 };
@@ -94,7 +94,7 @@ class HandOut : public testing::Test {
   }
 
   SimClock clock_;
-  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  std::unique_ptr<RequestStore> store_ = memory_store(clock_);
   Tenant tenant_;
   std::string infra_;
   std::vector<Taken> taken_;

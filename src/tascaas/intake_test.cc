@@ -37,7 +37,7 @@ class Intakes : public testing::Test {
   size_t blobs() { return store->blobs().list("", "", 100).value().size(); }
   uint64_t queued() { return store->queue().depth(queue_of("physics")).value().ready; }
 
-  std::unique_ptr<CallStore> store;
+  std::unique_ptr<RequestStore> store;
   Tenant tenant;
 };
 

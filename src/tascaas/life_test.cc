@@ -130,7 +130,7 @@ class World {
 
   Random random_;
   WallTime now_{std::chrono::seconds(1'700'000'000)};
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   Tenant tenant_;
   uint64_t iterations_ = 0;
   std::string job_;

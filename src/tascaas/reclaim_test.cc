@@ -58,7 +58,7 @@ class Reclaim : public testing::Test {
   }
 
   SimClock clock_;
-  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  std::unique_ptr<RequestStore> store_ = memory_store(clock_);
   WallTime now_{seconds(1'700'000'000)};
   const WallTime began_ = now_;
   Tenant tenant_;

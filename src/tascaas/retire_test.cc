@@ -91,7 +91,7 @@ class Retire : public testing::Test {
   }
 
   SimClock clock_;
-  std::unique_ptr<CallStore> store_ = memory_store(clock_);
+  std::unique_ptr<RequestStore> store_ = memory_store(clock_);
   WallTime now_{std::chrono::seconds(1'700'000'000)};
   model::Retention rule_;
   Tenant tenant_;

@@ -392,7 +392,7 @@ class Rules {
   Random random_;
   const uint64_t haste_ = 2 + random_.below(30);  // How soon all is done.
   WallTime now_{seconds(1'700'000'000)};
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   Tenant tenant_;
   std::string job_;
   std::string infra_;

@@ -49,11 +49,12 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
-Agent::Agent(Private /*only start() has one*/, AgentOptions options, std::unique_ptr<Desk> desk)
+Agent::Agent(Private /*only start() has one*/, AgentOptions options,
+             std::unique_ptr<AsyncStore> async_store)
     : stop_when_full_(options.stop_when_full),
       connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
-      desk_(std::move(desk)),
+      async_store_(std::move(async_store)),
       turns_(connect_),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       others_(epoll_create1(EPOLL_CLOEXEC)) {
@@ -69,7 +70,8 @@ Agent::~Agent() {
   close(others_);
 }
 
-Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_ptr<Desk> desk) {
+Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options,
+                                            std::unique_ptr<AsyncStore> async_store) {
   SlotOptions slots = std::move(options.slots);
   const uint32_t used = options.worker.slots;
   std::unique_ptr<SlotAdvisor> advisor;
@@ -78,7 +80,7 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::unique_pt
     advisor = std::make_unique<SlotAdvisor>(
         options.connect, tascaas::Follower{id, used, slots.slots, options.scale_time});
   }
-  auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(desk));
+  auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(async_store));
   slots.turns = &agent->turns_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   agent->slots_->limit(used);
@@ -118,7 +120,7 @@ void Agent::turn(Instant until, int also) {
   // While the slots have enough in front of them, they do not wake us for each task that ends.
   const bool nap = mind_.has_enough_started();
   if (nap) wake = std::min(wake, begun + kNap);
-  auto answers = desk_->gather(wake, nap ? others_ : epoll_);
+  auto answers = async_store_->gather(wake, nap ? others_ : epoll_);
   std::vector<Ending> endings = slots_->take();
   std::ranges::move(std::exchange(idle_, {}), std::back_inserter(endings));
   const std::vector<Sent> uploads = sent_.take();
@@ -147,7 +149,7 @@ void Agent::carry_out() {
   if (!effects.drop.empty()) slots_->drop(effects.drop);
   if (!effects.start.empty()) start(std::move(effects.start), effects.grab);
   for (const WorkerMind::Upload& one : effects.uploads) upload(one);
-  for (WorkerMind::Ask& ask : effects.asks) desk_->post(ask.id, std::move(ask.request));
+  for (WorkerMind::Ask& ask : effects.asks) async_store_->post(ask.id, std::move(ask.request));
   std::ranges::move(effects.published, std::back_inserter(published_));
 }
 

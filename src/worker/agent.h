@@ -1,6 +1,6 @@
-// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the desk over which
-// it speaks to the store, and a lane for large outputs. The owner calls turn() until it has had
-// enough.
+// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the AsyncStore over
+// which it speaks to the store, and a lane for large outputs. The owner calls turn() until it has
+// had enough.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
 #include "worker/slot_advisor.h"
@@ -33,8 +33,9 @@ class Agent {
   struct Private {};
 
  public:
-  Agent(Private, AgentOptions options, std::unique_ptr<Desk> desk);
-  static Result<std::unique_ptr<Agent>> start(AgentOptions options, std::unique_ptr<Desk> desk);
+  Agent(Private, AgentOptions options, std::unique_ptr<AsyncStore> async_store);
+  static Result<std::unique_ptr<Agent>> start(AgentOptions options,
+                                              std::unique_ptr<AsyncStore> async_store);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -75,7 +76,7 @@ class Agent {
   std::optional<Error> failure_;
   Connect connect_;
   WorkerMind mind_;
-  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<AsyncStore> async_store_;
   Turns turns_;  // Before the slots, which use it.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.
@@ -83,9 +84,9 @@ class Agent {
   std::vector<Ending> idle_;  // Of tasks that did nothing; for the next turn.
   std::vector<WorkerMind::Published> published_;
   Box<Sent> sent_;
-  Instant quiet_until_ = {};               // About the store's trouble.
-  Waker leaving_;                          // The lane waits no longer.
-  std::unique_ptr<CallStore> blob_store_;  // Of the lane.
+  Instant quiet_until_ = {};                  // About the store's trouble.
+  Waker leaving_;                             // The lane waits no longer.
+  std::unique_ptr<RequestStore> blob_store_;  // Of the lane.
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<SlotAdvisor> advisor_;
   int also_ = -1;  // In others_ now.

@@ -16,20 +16,20 @@ namespace {
 class Channels : public testing::Test {
  protected:
   // The store is shared; each connection is a view of it.
-  class View final : public CallStore {
+  class View final : public RequestStore {
    public:
-    explicit View(CallStore& store) : CallStore(1), store_(store) {}
+    explicit View(RequestStore& store) : RequestStore(1), store_(store) {}
 
    protected:
     Answer call(Request&& request) override { return store_.ask(std::move(request)); }
 
    private:
-    CallStore& store_;
+    RequestStore& store_;
   };
 
-  const std::unique_ptr<CallStore> store = memory_store(posix_clock());
-  Turns turns{[this]() -> Result<std::unique_ptr<CallStore>> {
-    return std::unique_ptr<CallStore>(std::make_unique<View>(*store));
+  const std::unique_ptr<RequestStore> store = memory_store(posix_clock());
+  Turns turns{[this]() -> Result<std::unique_ptr<RequestStore>> {
+    return std::unique_ptr<RequestStore>(std::make_unique<View>(*store));
   }};
   const IterativeJob job = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
   LedgerClock seen = {};

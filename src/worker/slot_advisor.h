@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
 #include "tascaas/followers.h"
@@ -42,7 +42,7 @@ class SlotAdvisor {
   tascaas::Follower who_;
   uint64_t told_ = 0;  // Begun tasks of which the store knows.
   Instant due_;
-  std::unique_ptr<CallStore> store_;  // Of the lane.
+  std::unique_ptr<RequestStore> store_;  // Of the lane.
   Box<Answer> answers_;
   std::unique_ptr<Lane> lane_ = std::make_unique<Lane>();
 };

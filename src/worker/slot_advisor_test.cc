@@ -17,10 +17,10 @@ class SlotAdvisors : public testing::Test {
 
   std::unique_ptr<Core> core = memory_core();
   uint64_t connected = 0;
-  SlotAdvisor advisor{[this]() -> Result<std::unique_ptr<CallStore>> { return connect(); },
+  SlotAdvisor advisor{[this]() -> Result<std::unique_ptr<RequestStore>> { return connect(); },
                       {"lab/w1", 2, 8, std::chrono::minutes(5)}};
 
-  std::unique_ptr<CallStore> connect() { return core_store(*core, posix_clock(), ++connected); }
+  std::unique_ptr<RequestStore> connect() { return core_store(*core, posix_clock(), ++connected); }
 
   // Asks, and waits for the answer.
   std::optional<uint32_t> ask(uint64_t begun) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/desk.h"
+#include "backends/async_store.h"
 #include "model/ledgers.h"
 
 namespace dunlin {
@@ -35,7 +35,7 @@ class Turns {
   const Connect connect_;
   std::atomic<bool> leaving_ = false;
   std::mutex mutex_;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   LedgerClock seen_;
 };
 

@@ -47,7 +47,7 @@ struct WorkerOptions {
   std::string queue = {};        // Pull from this one alone, and tell nobody about us (dunlin run).
   Millis idle_exit = Millis(0);  // Leave after so long without work; 0: never.
   size_t commit_rows = kBatchMax;  // In one commit of the store, at most.
-  Millis pace = Millis(20);        // See Doors.
+  Millis pace = Millis(20);        // See StoreAccess.
   uint64_t seed = 0;
   // Told of each outcome before it is published; true: no more tasks are started. With it none
   // waits in front of the slots, so each is started after those that ended before were looked at

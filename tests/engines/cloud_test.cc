@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "base/env_posix.h"
+#include "base/wait.h"
 #include "cloud/dynamo_table.h"
 #include "cloud/manage.h"
 #include "cloud/s3_blobs.h"
 #include "cloud/sqs_hints.h"
-#include "net/socket.h"
 #include "store/contract.h"
 #include "store/memory.h"
 
@@ -31,7 +31,7 @@ CloudAddress address_of(const std::string& prefix) {
 // Rows and blobs in the cloud, queues in memory.
 class PartsStore final : public Store {
  public:
-  PartsStore(std::unique_ptr<Store> rows, const CloudAddress& address, CallStore& queues)
+  PartsStore(std::unique_ptr<Store> rows, const CloudAddress& address, RequestStore& queues)
       : rows_(std::move(rows)), blobs_(address, {}, posix_clock(), posix_disk()), queues_(queues) {}
 
   Queue& queue() override { return queues_.queue(); }
@@ -42,7 +42,7 @@ class PartsStore final : public Store {
  private:
   std::unique_ptr<Store> rows_;
   S3Blobs blobs_;
-  CallStore& queues_;
+  RequestStore& queues_;
 };
 
 class CloudSubject final : public StoreSubject {
@@ -53,7 +53,7 @@ class CloudSubject final : public StoreSubject {
   void wait(Millis time) override { wait_until(posix_clock().now() + time, posix_clock()); }
 
  private:
-  std::unique_ptr<CallStore> rows() const {
+  std::unique_ptr<RequestStore> rows() const {
     return std::make_unique<DynamoTable>(address_, CloudOptions(), posix_clock(), posix_disk());
   }
   std::unique_ptr<Store> with(std::unique_ptr<Store> rows) {
@@ -61,7 +61,7 @@ class CloudSubject final : public StoreSubject {
   }
 
   const CloudAddress address_ = address_of("contract");
-  const std::unique_ptr<CallStore> queues_ = memory_store(posix_clock());
+  const std::unique_ptr<RequestStore> queues_ = memory_store(posix_clock());
 };
 
 std::unique_ptr<StoreSubject> parts() { return std::make_unique<CloudSubject>(); }

@@ -6,7 +6,7 @@
 
 #include "backends/open.h"
 #include "base/env_posix.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "store/contract.h"
 
 namespace dunlin {
@@ -28,7 +28,7 @@ class ServerSubject : public StoreSubject {
   }
 
  private:
-  std::unique_ptr<CallStore> open() const {
+  std::unique_ptr<RequestStore> open() const {
     const char* const endpoint = std::getenv("DUNLIN_AWS_ENDPOINT");
     auto store = open_store(url_, {.aws_endpoint = endpoint == nullptr ? "" : endpoint});
     if (!store.ok()) std::fprintf(stderr, "%s\n", store.error().what.c_str());

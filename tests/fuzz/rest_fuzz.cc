@@ -88,8 +88,8 @@ class World {
   }
 
  private:
-  Result<std::unique_ptr<CallStore>> open() {
-    std::unique_ptr<CallStore> store = core_store(*core_, posix_clock(), ++opened_);
+  Result<std::unique_ptr<RequestStore>> open() {
+    std::unique_ptr<RequestStore> store = core_store(*core_, posix_clock(), ++opened_);
     return store;
   }
 

@@ -12,14 +12,14 @@
 
 namespace dunlin {
 
-class CallStore : public Store {
+class RequestStore : public Store {
  public:
   // `seed` must differ between all stores that ever speak to one engine at the same time: the
   // numbers by which an engine knows repeated commits and uploads come from it.
-  explicit CallStore(uint64_t seed);
-  ~CallStore() override = default;
-  CallStore(const CallStore&) = delete;
-  CallStore& operator=(const CallStore&) = delete;
+  explicit RequestStore(uint64_t seed);
+  ~RequestStore() override = default;
+  RequestStore(const RequestStore&) = delete;
+  RequestStore& operator=(const RequestStore&) = delete;
 
   Queue& queue() override { return *queue_; }
   Table& table() override { return *table_; }
@@ -51,6 +51,6 @@ class CallStore : public Store {
 
 // A store whose engine is in this very thread. It never waits: a pull finds what is there now.
 // Several may share one core. REQUIRES: `core` and `clock` outlive it.
-std::unique_ptr<CallStore> core_store(Core& core, const Clock& clock, uint64_t seed);
+std::unique_ptr<RequestStore> core_store(Core& core, const Clock& clock, uint64_t seed);
 
 }  // namespace dunlin

@@ -1,4 +1,4 @@
-#include "backends/desk.h"
+#include "backends/async_store.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <mutex>
@@ -6,14 +6,14 @@
 
 #include "base/env_posix.h"
 #include "base/lane.h"
-#include "net/socket.h"
+#include "base/wait.h"
 
 namespace dunlin {
 namespace {
 
-class HubDesk final : public Desk {
+class AsyncHubStore final : public AsyncStore {
  public:
-  explicit HubDesk(std::unique_ptr<HubStore> store) : store_(std::move(store)) {}
+  explicit AsyncHubStore(std::unique_ptr<HubStore> store) : store_(std::move(store)) {}
 
   void post(uint64_t id, Request&& request) override {
     if (ids_.size() + 1 >= HubStore::kPostedMax) {
@@ -74,13 +74,13 @@ class StoreLane {
   const Connect& connect_;
   std::mutex mutex_;
   bool ending_ = false;
-  std::unique_ptr<CallStore> store_;
+  std::unique_ptr<RequestStore> store_;
   Lane lane_;  // Last: it uses the others.
 };
 
-class LaneDesk final : public Desk {
+class AsyncLaneStore final : public AsyncStore {
  public:
-  explicit LaneDesk(Connect connect) : connect_(std::move(connect)) {}
+  explicit AsyncLaneStore(Connect connect) : connect_(std::move(connect)) {}
 
   void post(uint64_t id, Request&& request) override {
     const Pull* pull = std::get_if<Pull>(&request);
@@ -129,12 +129,12 @@ class LaneDesk final : public Desk {
 
 }  // namespace
 
-std::unique_ptr<Desk> hub_desk(std::unique_ptr<HubStore> store) {
-  return std::make_unique<HubDesk>(std::move(store));
+std::unique_ptr<AsyncStore> async_hub_store(std::unique_ptr<HubStore> store) {
+  return std::make_unique<AsyncHubStore>(std::move(store));
 }
 
-std::unique_ptr<Desk> lane_desk(Connect connect) {
-  return std::make_unique<LaneDesk>(std::move(connect));
+std::unique_ptr<AsyncStore> async_lane_store(Connect connect) {
+  return std::make_unique<AsyncLaneStore>(std::move(connect));
 }
 
 }  // namespace dunlin

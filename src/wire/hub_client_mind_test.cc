@@ -1,4 +1,4 @@
-#include "wire/caller.h"
+#include "wire/hub_client_mind.h"
 
 #include <gtest/gtest.h>
 
@@ -7,17 +7,17 @@ namespace {
 
 constexpr Millis kPatience = Millis(60'000);
 
-// A caller together with a hub's end of its connection, and the time.
+// The mind of a hub's client together with a hub's end of its connection, and the time.
 struct World {
-  explicit World(Caller::Options options = defaults()) : caller(std::move(options)) {}
+  explicit World(HubClientMind::Options options = defaults()) : mind(std::move(options)) {}
 
-  static Caller::Options defaults() {
+  static HubClientMind::Options defaults() {
     return {.peer = "hub:7777", .hello = {.token = "t", .program = "test"}, .seed = 1};
   }
 
-  // Carries out what the caller wants; returns the ids of the requests that it sent.
+  // Carries out what the mind wants; returns the ids of the requests that it sent.
   std::vector<uint64_t> carry_out() {
-    Caller::Effects effects = caller.take();
+    HubClientMind::Effects effects = mind.take();
     if (effects.disconnect) hub = FrameReader(FrameReader::From::client);
     connects += effects.connect ? 1 : 0;
     for (NumberedAnswer& answer : effects.answers) answers.push_back(std::move(answer));
@@ -39,28 +39,28 @@ struct World {
   void accept() {
     hub = FrameReader(FrameReader::From::client);
     greeted = false;
-    caller.connected(now);
+    mind.connected(now);
     EXPECT_TRUE(carry_out().empty());
     EXPECT_TRUE(greeted);
   }
   void greet(const Greeting& greeting) {
     std::string bytes;
     codec.encode_greeting(greeting, bytes);
-    caller.received(bytes, now);
+    mind.received(bytes, now);
   }
   void answer(uint64_t id, const Answer& answer) {
     std::string bytes;
     codec.encode_answer(id, answer, bytes);
-    caller.received(bytes, now);
+    mind.received(bytes, now);
   }
   void pass(Millis time) {
     now += time;
-    caller.tick(now);
+    mind.tick(now);
   }
   const Error& error(size_t index) { return std::get<Error>(answers.at(index).answer); }
 
   Instant now = Instant(Millis(1'000'000));
-  Caller caller;
+  HubClientMind mind;
   FrameReader hub = FrameReader(FrameReader::From::client);
   Codec codec;
   bool greeted = false;
@@ -69,11 +69,11 @@ struct World {
   std::vector<std::string> sent;
 };
 
-TEST(Caller, ConnectsWhenItIsAskedSomething) {
+TEST(HubClientMind, ConnectsWhenItIsAskedSomething) {
   World world;
   world.carry_out();
   EXPECT_EQ(world.connects, 0);
-  const uint64_t id = world.caller.call(AskDepth{"q"}, kPatience, world.now);
+  const uint64_t id = world.mind.call(AskDepth{"q"}, kPatience, world.now);
   EXPECT_TRUE(world.carry_out().empty());
   EXPECT_EQ(world.connects, 1);
   world.accept();
@@ -84,25 +84,25 @@ TEST(Caller, ConnectsWhenItIsAskedSomething) {
   ASSERT_EQ(world.answers.size(), 1U);
   EXPECT_EQ(world.answers[0].id, id);
   EXPECT_EQ(std::get<Depth>(world.answers[0].answer), (Depth{3, 4}));
-  EXPECT_EQ(world.caller.pending(), 0U);
-  EXPECT_FALSE(world.caller.next_wake());
+  EXPECT_EQ(world.mind.pending(), 0U);
+  EXPECT_FALSE(world.mind.next_wake());
 }
 
-TEST(Caller, SendsUnansweredRequestsAgainInOrderWithTheSameBytes) {
+TEST(HubClientMind, SendsUnansweredRequestsAgainInOrderWithTheSameBytes) {
   World world;
-  const uint64_t first = world.caller.call(Commit{.nonce = 11, .writes = {}}, kPatience, world.now);
+  const uint64_t first = world.mind.call(Commit{.nonce = 11, .writes = {}}, kPatience, world.now);
   world.carry_out();
   world.accept();
   world.greet(Welcome{});
-  const uint64_t second = world.caller.call(Pull{.queue = "q"}, kPatience, world.now);
-  const uint64_t third = world.caller.call(Commit{.nonce = 13, .writes = {}}, kPatience, world.now);
+  const uint64_t second = world.mind.call(Pull{.queue = "q"}, kPatience, world.now);
+  const uint64_t third = world.mind.call(Commit{.nonce = 13, .writes = {}}, kPatience, world.now);
   EXPECT_EQ(world.carry_out(), (std::vector{first, second, third}));
   world.answer(second, Deliveries{});
 
-  world.caller.disconnected(world.now, {Code::unavailable, "reset"});
+  world.mind.disconnected(world.now, {Code::unavailable, "reset"});
   EXPECT_TRUE(world.carry_out().empty());
   EXPECT_EQ(world.connects, 1);
-  world.pass(*world.caller.next_wake() - world.now);
+  world.pass(*world.mind.next_wake() - world.now);
   world.carry_out();
   EXPECT_EQ(world.connects, 2);
   world.accept();
@@ -117,9 +117,9 @@ TEST(Caller, SendsUnansweredRequestsAgainInOrderWithTheSameBytes) {
   EXPECT_EQ(world.answers.size(), 3U);
 }
 
-TEST(Caller, IgnoresASecondAnswer) {
+TEST(HubClientMind, IgnoresASecondAnswer) {
   World world;
-  const uint64_t id = world.caller.call(AskInfo{}, kPatience, world.now);
+  const uint64_t id = world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
   world.greet(Welcome{});
@@ -132,15 +132,15 @@ TEST(Caller, IgnoresASecondAnswer) {
   EXPECT_TRUE(std::holds_alternative<Info>(world.answers[0].answer));
 }
 
-TEST(Caller, RestsLongerAfterEachFailureUpToALimit) {
+TEST(HubClientMind, RestsLongerAfterEachFailureUpToALimit) {
   World world;
-  world.caller.call(AskInfo{}, std::chrono::hours(1), world.now);
+  world.mind.call(AskInfo{}, std::chrono::hours(1), world.now);
   Millis expected = kBackoffMin;
   for (int failures = 1; failures <= 10; ++failures) {
     world.carry_out();
     ASSERT_EQ(world.connects, failures);
-    world.caller.disconnected(world.now, {Code::unavailable, "refused"});
-    const Millis rest = *world.caller.next_wake() - world.now;
+    world.mind.disconnected(world.now, {Code::unavailable, "refused"});
+    const Millis rest = *world.mind.next_wake() - world.now;
     EXPECT_GE(rest, expected / 2);
     EXPECT_LE(rest, expected);
     world.pass(rest - Millis(1));
@@ -151,44 +151,44 @@ TEST(Caller, RestsLongerAfterEachFailureUpToALimit) {
   }
 }
 
-TEST(Caller, StaysAwayWhileNobodyAsks) {
+TEST(HubClientMind, StaysAwayWhileNobodyAsks) {
   World world;
-  world.caller.connect(world.now);
+  world.mind.connect(world.now);
   world.carry_out();
   world.accept();
   world.greet(Welcome{});
-  EXPECT_TRUE(world.caller.welcomed());
-  world.caller.disconnected(world.now, {Code::unavailable, "reset"});
-  EXPECT_FALSE(world.caller.next_wake());
+  EXPECT_TRUE(world.mind.welcomed());
+  world.mind.disconnected(world.now, {Code::unavailable, "reset"});
+  EXPECT_FALSE(world.mind.next_wake());
   world.pass(kBackoffMax);
   world.carry_out();
   EXPECT_EQ(world.connects, 1);
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   EXPECT_EQ(world.connects, 2);
-  world.caller.disconnected(world.now, {Code::unavailable, "refused"});
+  world.mind.disconnected(world.now, {Code::unavailable, "refused"});
   world.pass(kPatience);
   world.carry_out();
   EXPECT_EQ(world.answers.size(), 1U);
-  EXPECT_FALSE(world.caller.next_wake());
+  EXPECT_FALSE(world.mind.next_wake());
 }
 
-TEST(Caller, KeepsTryingForAConnectionThatIsWanted) {
+TEST(HubClientMind, KeepsTryingForAConnectionThatIsWanted) {
   World world;
-  world.caller.connect(world.now);
+  world.mind.connect(world.now);
   world.carry_out();
-  world.caller.disconnected(world.now, {Code::unavailable, "refused"});
-  ASSERT_TRUE(world.caller.next_wake());
-  world.pass(*world.caller.next_wake() - world.now);
+  world.mind.disconnected(world.now, {Code::unavailable, "refused"});
+  ASSERT_TRUE(world.mind.next_wake());
+  world.pass(*world.mind.next_wake() - world.now);
   world.carry_out();
   EXPECT_EQ(world.connects, 2);
 }
 
-TEST(Caller, AnswersForAHubThatDoesNotAndSaysWhatWasWrong) {
+TEST(HubClientMind, AnswersForAHubThatDoesNotAndSaysWhatWasWrong) {
   World world;
-  const uint64_t id = world.caller.call(AskInfo{}, Millis(1500), world.now);
+  const uint64_t id = world.mind.call(AskInfo{}, Millis(1500), world.now);
   world.carry_out();
-  world.caller.disconnected(world.now, {Code::unavailable, "connection refused"});
+  world.mind.disconnected(world.now, {Code::unavailable, "connection refused"});
   world.pass(Millis(1499));
   world.carry_out();
   EXPECT_TRUE(world.answers.empty());
@@ -201,14 +201,14 @@ TEST(Caller, AnswersForAHubThatDoesNotAndSaysWhatWasWrong) {
             "no answer from hub:7777 within 1.5 s: is the hub running there? (connection refused)");
 }
 
-TEST(Caller, APullMayTakeItsWaitLonger) {
+TEST(HubClientMind, APullMayTakeItsWaitLonger) {
   World world;
-  world.caller.call(Pull{.queue = "q", .wait = Millis(5000)}, Millis(1000), world.now);
+  world.mind.call(Pull{.queue = "q", .wait = Millis(5000)}, Millis(1000), world.now);
   world.carry_out();
   world.accept();
   world.greet(Welcome{});
   world.carry_out();
-  EXPECT_EQ(*world.caller.next_wake() - world.now, Millis(6000));
+  EXPECT_EQ(*world.mind.next_wake() - world.now, Millis(6000));
   world.pass(Millis(5999));
   world.carry_out();
   EXPECT_TRUE(world.answers.empty());
@@ -217,15 +217,15 @@ TEST(Caller, APullMayTakeItsWaitLonger) {
   EXPECT_EQ(world.error(0).code, Code::unavailable);
 }
 
-TEST(Caller, ARefusalAnswersAllThatIsAndWillBeAsked) {
+TEST(HubClientMind, ARefusalAnswersAllThatIsAndWillBeAsked) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
   world.greet(Refused{Code::denied, "no such token"});
-  world.caller.call(AskInfo{}, kPatience, world.now);
-  world.caller.disconnected(world.now, {Code::unavailable, "closed"});
+  world.mind.call(AskInfo{}, kPatience, world.now);
+  world.mind.disconnected(world.now, {Code::unavailable, "closed"});
   world.pass(kPatience);
   EXPECT_TRUE(world.carry_out().empty());
   ASSERT_EQ(world.answers.size(), 3U);
@@ -234,22 +234,22 @@ TEST(Caller, ARefusalAnswersAllThatIsAndWillBeAsked) {
     EXPECT_EQ(world.error(i).what, "hub:7777 refused us: no such token");
   }
   EXPECT_EQ(world.connects, 1);
-  EXPECT_FALSE(world.caller.next_wake());
+  EXPECT_FALSE(world.mind.next_wake());
 }
 
-TEST(Caller, ACertificateThatIsNotAcceptedIsFinal) {
+TEST(HubClientMind, ACertificateThatIsNotAcceptedIsFinal) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
-  world.caller.disconnected(world.now, {Code::denied, "the certificate expired"});
+  world.mind.disconnected(world.now, {Code::denied, "the certificate expired"});
   world.carry_out();
   EXPECT_EQ(world.error(0).code, Code::denied);
   EXPECT_EQ(world.error(0).what, "the certificate expired");
 }
 
-TEST(Caller, AFullHubIsTriedAgain) {
+TEST(HubClientMind, AFullHubIsTriedAgain) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
   world.greet(Refused{Code::full, "1000 connections"});
@@ -260,12 +260,12 @@ TEST(Caller, AFullHubIsTriedAgain) {
   EXPECT_EQ(world.connects, 2);
 }
 
-TEST(Caller, AnAddressThatIsNoHubIsSaidAtOnce) {
+TEST(HubClientMind, AnAddressThatIsNoHubIsSaidAtOnce) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
-  world.caller.received("HTTP/1.1 400 Bad Request\r\n", world.now);
+  world.mind.received("HTTP/1.1 400 Bad Request\r\n", world.now);
   world.carry_out();
   ASSERT_EQ(world.answers.size(), 1U);
   EXPECT_EQ(world.error(0).code, Code::invalid);
@@ -273,13 +273,13 @@ TEST(Caller, AnAddressThatIsNoHubIsSaidAtOnce) {
             std::string::npos);
 }
 
-TEST(Caller, AConnectionThatEndsBeforeAGreetingSaysWhatToTry) {
+TEST(HubClientMind, AConnectionThatEndsBeforeAGreetingSaysWhatToTry) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
-  world.caller.disconnected(world.now, {Code::unavailable, "hub:7777: closed"});
-  EXPECT_EQ(world.caller.trouble(),
+  world.mind.disconnected(world.now, {Code::unavailable, "hub:7777: closed"});
+  EXPECT_EQ(world.mind.trouble(),
             "hub:7777: closed before a greeting came: is it a dunlin hub, and does it want "
             "dunlin+tls://?");
   world.pass(kBackoffMax);
@@ -287,15 +287,15 @@ TEST(Caller, AConnectionThatEndsBeforeAGreetingSaysWhatToTry) {
   EXPECT_EQ(world.connects, 2);
 }
 
-TEST(Caller, AHubThatTurnsToGarbageIsTriedAgain) {
+TEST(HubClientMind, AHubThatTurnsToGarbageIsTriedAgain) {
   World world;
-  const uint64_t id = world.caller.call(AskInfo{}, kPatience, world.now);
+  const uint64_t id = world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
   world.greet(Welcome{});
   world.carry_out();
-  world.caller.received(std::string(8, '\xff'), world.now);
-  EXPECT_TRUE(world.caller.take().disconnect);
+  world.mind.received(std::string(8, '\xff'), world.now);
+  EXPECT_TRUE(world.mind.take().disconnect);
   world.pass(kBackoffMax);
   world.carry_out();
   world.accept();
@@ -304,42 +304,42 @@ TEST(Caller, AHubThatTurnsToGarbageIsTriedAgain) {
   EXPECT_TRUE(world.answers.empty());
 }
 
-TEST(Caller, ASilentHubIsLeftAndTriedAgain) {
+TEST(HubClientMind, ASilentHubIsLeftAndTriedAgain) {
   World world;
-  world.caller.call(AskInfo{}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   world.accept();
-  EXPECT_EQ(*world.caller.next_wake() - world.now, kGreetingWait);
+  EXPECT_EQ(*world.mind.next_wake() - world.now, kGreetingWait);
   world.pass(kGreetingWait);
-  EXPECT_TRUE(world.caller.take().disconnect);
-  EXPECT_EQ(world.caller.trouble(), "hub:7777 accepted the connection but said nothing for 10 s");
+  EXPECT_TRUE(world.mind.take().disconnect);
+  EXPECT_EQ(world.mind.trouble(), "hub:7777 accepted the connection but said nothing for 10 s");
   world.pass(kBackoffMax);
   world.carry_out();
   EXPECT_EQ(world.connects, 2);
 }
 
-TEST(Caller, HasABoundOnWhatAwaitsAnswers) {
-  Caller::Options options = World::defaults();
+TEST(HubClientMind, HasABoundOnWhatAwaitsAnswers) {
+  HubClientMind::Options options = World::defaults();
   options.pending_max = 2;
   options.pending_bytes_max = 1000;
   World world(options);
-  world.caller.call(BlobPart{.bytes = std::string(900, 'x')}, kPatience, world.now);
+  world.mind.call(BlobPart{.bytes = std::string(900, 'x')}, kPatience, world.now);
   const uint64_t heavy =
-      world.caller.call(BlobPart{.bytes = std::string(100, 'x')}, kPatience, world.now);
-  world.caller.call(AskInfo{}, kPatience, world.now);
-  const uint64_t third = world.caller.call(AskInfo{}, kPatience, world.now);
+      world.mind.call(BlobPart{.bytes = std::string(100, 'x')}, kPatience, world.now);
+  world.mind.call(AskInfo{}, kPatience, world.now);
+  const uint64_t third = world.mind.call(AskInfo{}, kPatience, world.now);
   world.carry_out();
   ASSERT_EQ(world.answers.size(), 2U);
   EXPECT_EQ(world.answers[0].id, heavy);
   EXPECT_EQ(world.error(0).code, Code::full);
   EXPECT_EQ(world.answers[1].id, third);
   EXPECT_EQ(world.error(1).code, Code::full);
-  EXPECT_EQ(world.caller.pending(), 2U);
+  EXPECT_EQ(world.mind.pending(), 2U);
 }
 
-TEST(Caller, ARequestTooLongForAFrameIsNotSent) {
+TEST(HubClientMind, ARequestTooLongForAFrameIsNotSent) {
   World world;
-  world.caller.call(BlobPart{.bytes = std::string(kFrameMax, 'x')}, kPatience, world.now);
+  world.mind.call(BlobPart{.bytes = std::string(kFrameMax, 'x')}, kPatience, world.now);
   world.carry_out();
   ASSERT_EQ(world.answers.size(), 1U);
   EXPECT_EQ(world.error(0).code, Code::invalid);
@@ -349,7 +349,7 @@ TEST(Caller, ARequestTooLongForAFrameIsNotSent) {
 bool accept_or_refuse(World& world, bool refuse) {
   world.connects = 0;
   if (refuse) {
-    world.caller.disconnected(world.now, {Code::unavailable, "refused"});
+    world.mind.disconnected(world.now, {Code::unavailable, "refused"});
   } else {
     world.accept();
     world.greet(Welcome{});
@@ -358,7 +358,7 @@ bool accept_or_refuse(World& world, bool refuse) {
 }
 
 // Loses connections and answers at random; the hub remembers what it saw.
-TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
+TEST(HubClientMind, EveryRequestIsAnsweredOnceWhateverIsLost) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
     World world;
@@ -368,15 +368,15 @@ TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
     bool up = false;
     for (int step = 0; step < 100'000 && world.answers.size() < 50; ++step) {
       if (asked < 50 && random.percent(30)) {
-        const uint64_t id = world.caller.call(Commit{.nonce = ++asked, .writes = {}},
-                                              std::chrono::hours(9), world.now);
+        const uint64_t id = world.mind.call(Commit{.nonce = ++asked, .writes = {}},
+                                            std::chrono::hours(9), world.now);
         nonces[id] = asked;
       }
       for (const uint64_t id : world.carry_out()) unanswered.push_back(id);
       if (up && random.percent(10)) {
         up = false;
         unanswered.clear();
-        world.caller.disconnected(world.now, {Code::unavailable, "cut"});
+        world.mind.disconnected(world.now, {Code::unavailable, "cut"});
       } else if (!up && world.connects > 0) {
         up = accept_or_refuse(world, random.percent(50));
       } else if (up && !unanswered.empty()) {
@@ -386,7 +386,7 @@ TEST(Caller, EveryRequestIsAnsweredOnceWhateverIsLost) {
         if (random.percent(50)) world.answer(id, Committed{nonces[id]});
       } else if (up && unanswered.empty() && asked == 50) {
         up = false;  // All that is left was lost on the way.
-        world.caller.disconnected(world.now, {Code::unavailable, "cut"});
+        world.mind.disconnected(world.now, {Code::unavailable, "cut"});
       }
       world.pass(Millis(random.below(100)));
     }

@@ -27,7 +27,7 @@ inline constexpr Millis kBackoffMin = Millis(50);
 inline constexpr Millis kBackoffMax = Millis(2000);
 inline constexpr Millis kGreetingWait = std::chrono::seconds(10);
 
-class Caller {
+class HubClientMind {
  public:
   struct Options {
     std::string peer;  // host:port, for messages.
@@ -39,13 +39,13 @@ class Caller {
 
   // What the owner is to do, in this order.
   struct Effects {
-    bool disconnect = false;  // Close the connection. The caller knows: no disconnected() event.
+    bool disconnect = false;  // Close the connection. The mind knows: no disconnected() event.
     bool connect = false;     // Try once; say connected() or disconnected().
     std::string send;         // Bytes for the connection.
     std::vector<NumberedAnswer> answers;
   };
 
-  explicit Caller(Options options);
+  explicit HubClientMind(Options options);
 
   // Wants a connection, even if there is nothing to send.
   void connect(Instant now);

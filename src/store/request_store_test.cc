@@ -1,4 +1,4 @@
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@ namespace dunlin {
 namespace {
 
 // Answers each request as the test says, and remembers how many there were.
-class ScriptedStore final : public CallStore {
+class ScriptedStore final : public RequestStore {
  public:
   using Script = std::function<Answer(Request&&)>;
-  explicit ScriptedStore(Script script) : CallStore(1), script_(std::move(script)) {}
+  explicit ScriptedStore(Script script) : RequestStore(1), script_(std::move(script)) {}
 
   size_t calls() const { return calls_; }
 
@@ -35,7 +35,7 @@ const Message kMessage = {"a", "hello"};
 const Lease kLease = {"a", 1};
 
 // What every kind of call ends with.
-std::vector<Code> codes_of_all_calls(CallStore& store) {
+std::vector<Code> codes_of_all_calls(RequestStore& store) {
   std::vector<Code> codes;
   const auto add = [&](const auto& result) { codes.push_back(result.error().code); };
   add(store.queue().push("q", {&kMessage, 1}));
@@ -60,7 +60,7 @@ Result<std::string> some_bytes(uint64_t /*offset*/, size_t max) { return std::st
 
 }  // namespace
 
-TEST(CallStore, AnAnswerOfAnotherKindIsUnavailable) {
+TEST(RequestStore, AnAnswerOfAnotherKindIsUnavailable) {
   ScriptedStore depth_only([](Request&& request) -> Answer {
     if (std::holds_alternative<AskDepth>(request)) return Done{};
     return Depth{};
@@ -68,12 +68,12 @@ TEST(CallStore, AnAnswerOfAnotherKindIsUnavailable) {
   for (const Code code : codes_of_all_calls(depth_only)) EXPECT_EQ(code, Code::unavailable);
 }
 
-TEST(CallStore, AnErrorIsHandedOn) {
+TEST(RequestStore, AnErrorIsHandedOn) {
   ScriptedStore denying([](Request&&) { return Error{Code::denied, "no"}; });
   for (const Code code : codes_of_all_calls(denying)) EXPECT_EQ(code, Code::denied);
 }
 
-TEST(CallStore, BadInputNeverReachesTheEngine) {
+TEST(RequestStore, BadInputNeverReachesTheEngine) {
   ScriptedStore store([](Request&&) { return Done{}; });
   EXPECT_EQ(store.queue().push("odd name", {&kMessage, 1}).error().code, Code::invalid);
   EXPECT_EQ(store.table().put("t", {"", "", 0}).error().code, Code::invalid);
@@ -82,7 +82,7 @@ TEST(CallStore, BadInputNeverReachesTheEngine) {
   EXPECT_EQ(store.calls(), 0U);
 }
 
-TEST(CallStore, EveryCommitHasANonceOfItsOwn) {
+TEST(RequestStore, EveryCommitHasANonceOfItsOwn) {
   std::set<uint64_t> nonces;
   ScriptedStore store([&](Request&& request) {
     nonces.insert(std::get<Commit>(request).nonce);
@@ -99,7 +99,7 @@ TEST(CallStore, EveryCommitHasANonceOfItsOwn) {
   EXPECT_FALSE(nonces.contains(0));
 }
 
-TEST(CallStore, AGetThatIsAnsweredInPartAsksForTheRest) {
+TEST(RequestStore, AGetThatIsAnsweredInPartAsksForTheRest) {
   ScriptedStore store([](Request&& request) {
     const auto& keys = std::get<Get>(request).keys;
     return Rows{{Row{keys.at(0), "of " + keys.at(0), 1}}};
@@ -111,7 +111,7 @@ TEST(CallStore, AGetThatIsAnsweredInPartAsksForTheRest) {
   EXPECT_EQ(store.calls(), 3U);
 }
 
-TEST(CallStore, AGetThatIsAnsweredWithNothingOrTooMuchEnds) {
+TEST(RequestStore, AGetThatIsAnsweredWithNothingOrTooMuchEnds) {
   ScriptedStore nothing([](Request&&) { return Rows{}; });
   ScriptedStore too_much([](Request&&) { return Rows{std::vector<Row>(2)}; });
   const std::vector<std::string> keys = {"a"};
@@ -119,7 +119,7 @@ TEST(CallStore, AGetThatIsAnsweredWithNothingOrTooMuchEnds) {
   EXPECT_EQ(too_much.table().get("t", keys).error().code, Code::unavailable);
 }
 
-TEST(CallStore, ABlobWhoseUploadIsForgottenIsSentAgainFromTheStart) {
+TEST(RequestStore, ABlobWhoseUploadIsForgottenIsSentAgainFromTheStart) {
   const SimClock clock;
   const std::unique_ptr<Core> core = memory_core();
   int losses = 0;
@@ -138,7 +138,7 @@ TEST(CallStore, ABlobWhoseUploadIsForgottenIsSentAgainFromTheStart) {
   EXPECT_EQ(store.blobs().get("b", 0, size).value(), std::string(size, 'x'));
 }
 
-TEST(CallStore, ABlobIsNotSentForEver) {
+TEST(RequestStore, ABlobIsNotSentForEver) {
   ScriptedStore store([](Request&&) { return Error{Code::not_found, "upload 1 was forgotten"}; });
   const Result<void> put = store.blobs().put("b", 1, some_bytes);
   EXPECT_EQ(put.error().code, Code::unavailable);
@@ -146,7 +146,7 @@ TEST(CallStore, ABlobIsNotSentForEver) {
   EXPECT_EQ(store.calls(), 6U);
 }
 
-TEST(CallStore, TheFailureOfASourceIsNotAForgottenUpload) {
+TEST(RequestStore, TheFailureOfASourceIsNotAForgottenUpload) {
   ScriptedStore store([](Request&&) { return Done{}; });
   const auto missing = [](uint64_t, size_t) -> Result<std::string> {
     return Error{Code::not_found, "no such file"};
@@ -159,7 +159,7 @@ TEST(CallStore, TheFailureOfASourceIsNotAForgottenUpload) {
   EXPECT_EQ(store.calls(), 0U);
 }
 
-TEST(CallStore, ABlobWhoseSourceFailsIsGivenUp) {
+TEST(RequestStore, ABlobWhoseSourceFailsIsGivenUp) {
   std::vector<uint64_t> begun;
   std::vector<uint64_t> given_up;
   ScriptedStore store([&](Request&& request) {

@@ -10,14 +10,14 @@
 #include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
-#include "store/call_store.h"
+#include "store/request_store.h"
 #include "wire/codec.h"
 
 namespace dunlin {
 
-class Desk {
+class AsyncStore {
  public:
-  virtual ~Desk() = default;
+  virtual ~AsyncStore() = default;
 
   // The answer comes under `id`. REQUIRES: no request with this id is under way.
   virtual void post(uint64_t id, Request&& request) = 0;
@@ -28,11 +28,11 @@ class Desk {
 };
 
 // Over one connection to a hub.
-std::unique_ptr<Desk> hub_desk(std::unique_ptr<HubStore> store);
+std::unique_ptr<AsyncStore> async_hub_store(std::unique_ptr<HubStore> store);
 
 // Over stores that block, each in a thread of its own: every pull that waits in one, the rest in
 // another, in their order.
-using Connect = std::function<Result<std::unique_ptr<CallStore>>()>;
-std::unique_ptr<Desk> lane_desk(Connect connect);
+using Connect = std::function<Result<std::unique_ptr<RequestStore>>()>;
+std::unique_ptr<AsyncStore> async_lane_store(Connect connect);
 
 }  // namespace dunlin

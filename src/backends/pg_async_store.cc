@@ -1,4 +1,4 @@
-#include "backends/pg_desk.h"
+#include "backends/pg_async_store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/lane.h"
-#include "net/socket.h"
+#include "base/wait.h"
 #include "postgres/pg_store.h"
 
 namespace dunlin {
@@ -27,17 +27,17 @@ struct Parked {
   Instant look;  // At the latest.
 };
 
-class PgDesk final : public Desk {
+class AsyncPgStore final : public AsyncStore {
  public:
-  PgDesk(PgAddress address, const Clock& clock)
+  AsyncPgStore(PgAddress address, const Clock& clock)
       : clock_(clock), engine_(std::move(address), clock), thread_([this] { run(); }) {}
-  ~PgDesk() override {
+  ~AsyncPgStore() override {
     ending_ = true;
     inbox_.put({});
     thread_.join();
   }
-  PgDesk(const PgDesk&) = delete;
-  PgDesk& operator=(const PgDesk&) = delete;
+  AsyncPgStore(const AsyncPgStore&) = delete;
+  AsyncPgStore& operator=(const AsyncPgStore&) = delete;
 
   void post(uint64_t id, Request&& request) override { inbox_.put({id, std::move(request)}); }
 
@@ -112,8 +112,8 @@ class PgDesk final : public Desk {
 
 }  // namespace
 
-std::unique_ptr<Desk> pg_desk(PgAddress address, const Clock& clock) {
-  return std::make_unique<PgDesk>(std::move(address), clock);
+std::unique_ptr<AsyncStore> async_pg_store(PgAddress address, const Clock& clock) {
+  return std::make_unique<AsyncPgStore>(std::move(address), clock);
 }
 
 }  // namespace dunlin

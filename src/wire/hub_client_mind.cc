@@ -1,4 +1,4 @@
-#include "wire/caller.h"
+#include "wire/hub_client_mind.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,21 +16,22 @@ Millis patience_for(const Request& request, Millis deadline) {
 
 }  // namespace
 
-Caller::Caller(Options options) : options_(std::move(options)), random_(options_.seed) {}
+HubClientMind::HubClientMind(Options options)
+    : options_(std::move(options)), random_(options_.seed) {}
 
-void Caller::connect(Instant now) {
+void HubClientMind::connect(Instant now) {
   wanted_ = true;
   start(now);
 }
 
-void Caller::start(Instant now) {
+void HubClientMind::start(Instant now) {
   if (state_ == State::resting && now < wake_) return;
   if (state_ != State::idle && state_ != State::resting) return;
   state_ = State::connecting;
   effects_.connect = true;
 }
 
-uint64_t Caller::call(const Request& request, Millis deadline, Instant now) {
+uint64_t HubClientMind::call(const Request& request, Millis deadline, Instant now) {
   const uint64_t id = ++last_id_;
   const auto fail = [&](Code code, std::string what) {
     effects_.answers.push_back({id, Error{code, std::move(what)}});
@@ -63,7 +64,7 @@ uint64_t Caller::call(const Request& request, Millis deadline, Instant now) {
   return id;
 }
 
-void Caller::connected(Instant now) {
+void HubClientMind::connected(Instant now) {
   CHECK(state_ == State::connecting);
   state_ = State::greeting;
   wake_ = now + kGreetingWait;
@@ -73,14 +74,14 @@ void Caller::connected(Instant now) {
   codec_.encode_hello(options_.hello, effects_.send);
 }
 
-void Caller::disconnected(Instant now, Error why) {
+void HubClientMind::disconnected(Instant now, Error why) {
   if (state_ == State::greeting) {
     why.what += " before a greeting came: is it a dunlin hub, and does it want dunlin+tls://?";
   }
   rest(now, std::move(why));
 }
 
-void Caller::rest(Instant now, Error why) {
+void HubClientMind::rest(Instant now, Error why) {
   if (state_ == State::refused || state_ == State::idle || state_ == State::resting) return;
   effects_.send.clear();
   // What was a hub before is one that has a bad moment.
@@ -94,18 +95,18 @@ void Caller::rest(Instant now, Error why) {
   backoff_ = std::min(backoff_ * 2, kBackoffMax);
 }
 
-void Caller::refuse(Error error) {
+void HubClientMind::refuse(Error error) {
   state_ = State::refused;
   refusal_ = std::move(error);
   while (!pending_.empty()) answer(pending_.begin(), *refusal_);
 }
 
-void Caller::drop(Instant now, Code code, std::string why) {
+void HubClientMind::drop(Instant now, Code code, std::string why) {
   effects_.disconnect = true;
   rest(now, Error{code, std::move(why)});
 }
 
-void Caller::received(std::string_view bytes, Instant now) {
+void HubClientMind::received(std::string_view bytes, Instant now) {
   if (state_ != State::greeting && state_ != State::welcomed) return;
   reader_.feed(bytes);
   while (state_ == State::greeting || state_ == State::welcomed) {
@@ -125,7 +126,7 @@ void Caller::received(std::string_view bytes, Instant now) {
   }
 }
 
-void Caller::greet(std::string_view frame, Instant now) {
+void HubClientMind::greet(std::string_view frame, Instant now) {
   const auto greeting = codec_.decode_greeting(frame);
   if (!greeting.ok()) {
     return drop(now, Code::invalid,
@@ -138,7 +139,7 @@ void Caller::greet(std::string_view frame, Instant now) {
        fmt::format("{} refused us: {}", options_.peer, refused->what));
 }
 
-void Caller::welcome() {
+void HubClientMind::welcome() {
   state_ = State::welcomed;
   ever_welcomed_ = true;
   wanted_ = false;
@@ -148,7 +149,7 @@ void Caller::welcome() {
   for (const auto& [id, pending] : pending_) effects_.send += pending.frame;
 }
 
-void Caller::settle(std::string_view frame, Instant now) {
+void HubClientMind::settle(std::string_view frame, Instant now) {
   auto numbered = codec_.decode_answer(frame);
   if (!numbered.ok()) {
     return drop(now, Code::invalid,
@@ -159,7 +160,7 @@ void Caller::settle(std::string_view frame, Instant now) {
   if (pending != pending_.end()) answer(pending, std::move(numbered).value().answer);
 }
 
-void Caller::answer(PendingMap::iterator pending, Answer answer) {
+void HubClientMind::answer(PendingMap::iterator pending, Answer answer) {
   const uint64_t id = pending->first;
   deadlines_.erase({pending->second.deadline, id});
   pending_bytes_ -= pending->second.frame.size();
@@ -167,7 +168,7 @@ void Caller::answer(PendingMap::iterator pending, Answer answer) {
   effects_.answers.push_back({id, std::move(answer)});
 }
 
-void Caller::tick(Instant now) {
+void HubClientMind::tick(Instant now) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const auto pending = pending_.find(deadlines_.begin()->second);
     answer(pending, Error{Code::unavailable, no_answer(pending->second.patience)});
@@ -180,15 +181,15 @@ void Caller::tick(Instant now) {
   if (state_ == State::resting && (wanted_ || !pending_.empty())) start(now);
 }
 
-std::string Caller::no_answer(Millis patience) const {
+std::string HubClientMind::no_answer(Millis patience) const {
   return fmt::format("no answer from {} within {} s: is the hub running there?{}", options_.peer,
                      static_cast<double>(patience.count()) / 1000,
                      trouble_.empty() ? "" : fmt::format(" ({})", trouble_));
 }
 
-Caller::Effects Caller::take() { return std::exchange(effects_, {}); }
+HubClientMind::Effects HubClientMind::take() { return std::exchange(effects_, {}); }
 
-std::optional<Instant> Caller::next_wake() const {
+std::optional<Instant> HubClientMind::next_wake() const {
   std::optional<Instant> next;
   if (!deadlines_.empty()) next = deadlines_.begin()->first;
   const bool waiting =

@@ -1,4 +1,4 @@
-#include "store/call_store.h"
+#include "store/request_store.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,13 +22,14 @@ Result<T> take(Answer&& answer, std::string_view call) {
 }
 
 // One write is a commit like any other, so that repeating it is exact.
-Result<uint64_t> commit_writes(CallStore& store, Random& random, std::vector<Write> writes,
+Result<uint64_t> commit_writes(RequestStore& store, Random& random, std::vector<Write> writes,
                                std::string_view call) {
   const uint64_t nonce = std::max<uint64_t>(random.next(), 1);
   return TRY(take<Committed>(store.ask(Commit{nonce, std::move(writes)}), call)).version;
 }
 
-Result<uint64_t> commit_one(CallStore& store, Random& random, Write write, std::string_view call) {
+Result<uint64_t> commit_one(RequestStore& store, Random& random, Write write,
+                            std::string_view call) {
   std::vector<Write> writes;
   writes.push_back(std::move(write));
   return commit_writes(store, random, std::move(writes), call);
@@ -36,7 +37,7 @@ Result<uint64_t> commit_one(CallStore& store, Random& random, Write write, std::
 
 class CallQueue final : public Queue {
  public:
-  CallQueue(CallStore& store, Random& random) : store_(store), random_(random) {}
+  CallQueue(RequestStore& store, Random& random) : store_(store), random_(random) {}
 
   Result<void> push(std::string_view queue, std::span<const Message> messages) override {
     TRY(commit_one(store_, random_, Push{std::string(queue), {messages.begin(), messages.end()}},
@@ -67,13 +68,13 @@ class CallQueue final : public Queue {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   Random& random_;
 };
 
 class CallTable final : public Table {
  public:
-  CallTable(CallStore& store, Random& random) : store_(store), random_(random) {}
+  CallTable(RequestStore& store, Random& random) : store_(store), random_(random) {}
 
   // An answer holds as many rows as fit into it, so the rest is asked for again.
   Result<std::vector<Row>> get(std::string_view table, std::span<const std::string> keys) override {
@@ -114,13 +115,13 @@ class CallTable final : public Table {
   }
 
  private:
-  CallStore& store_;
+  RequestStore& store_;
   Random& random_;
 };
 
 class CallBlobs final : public Blobs {
  public:
-  CallBlobs(CallStore& store, Random& random) : store_(store), random_(random) {}
+  CallBlobs(RequestStore& store, Random& random) : store_(store), random_(random) {}
 
   Result<void> put(std::string_view name, uint64_t size, const BlobSource& source) override {
     for (int tries = 1;; ++tries) {
@@ -195,14 +196,14 @@ class CallBlobs final : public Blobs {
             fmt::format("the source of blob {} failed: {}", quote(end.name), error.what)};
   }
 
-  CallStore& store_;
+  RequestStore& store_;
   Random& random_;
 };
 
-class CoreStore final : public CallStore {
+class CoreStore final : public RequestStore {
  public:
   CoreStore(Core& core, const Clock& clock, uint64_t seed)
-      : CallStore(seed), core_(core), clock_(clock) {}
+      : RequestStore(seed), core_(core), clock_(clock) {}
 
  protected:
   Answer call(Request&& request) override {
@@ -220,25 +221,25 @@ class CoreStore final : public CallStore {
 
 }  // namespace
 
-CallStore::CallStore(uint64_t seed)
+RequestStore::RequestStore(uint64_t seed)
     : random_(seed),
       queue_(std::make_unique<CallQueue>(*this, random_)),
       table_(std::make_unique<CallTable>(*this, random_)),
       blobs_(std::make_unique<CallBlobs>(*this, random_)) {}
 
-Answer CallStore::ask(Request&& request) {
+Answer RequestStore::ask(Request&& request) {
   const Result<void> valid = validate(request);
   if (!valid.ok()) return valid.error();
   return call(std::move(request));
 }
 
-Result<uint64_t> CallStore::commit(std::span<const Write> writes) {
+Result<uint64_t> RequestStore::commit(std::span<const Write> writes) {
   return commit_writes(*this, random_, {writes.begin(), writes.end()}, "commit");
 }
 
-Result<Info> CallStore::info() { return take<Info>(ask(AskInfo{}), "info"); }
+Result<Info> RequestStore::info() { return take<Info>(ask(AskInfo{}), "info"); }
 
-std::unique_ptr<CallStore> core_store(Core& core, const Clock& clock, uint64_t seed) {
+std::unique_ptr<RequestStore> core_store(Core& core, const Clock& clock, uint64_t seed) {
   return std::make_unique<CoreStore>(core, clock, seed);
 }
 
