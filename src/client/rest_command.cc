@@ -99,34 +99,33 @@ Result<int> run(const RestVerb& verb) {
 }
 
 void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code) {
-  CLI::App& command = *app.add_subcommand("rest", "Serve REST beside any store");
+  CLI::App& command = *app.add_subcommand("rest", "Serve the REST service beside any store");
   command.footer(
-      "Example:\n"
-      "  dunlin rest --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n"
-      "  dunlin rest --at postgres://me@db/lab --listen 0.0.0.0:443 --tls-cert s.pem --tls-key "
-      "s.key\n"
-      "At a store without tokens, --token-file is where clients find the one they need; it is made "
-      "if it is missing.\n");
+      "Example:\n  dunlin rest --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n  dunlin "
+      "rest --at postgres://me@db/lab --listen 0.0.0.0:443 --tls-cert s.pem --tls-key s.key\nFor a "
+      "store without tokens, --token-file names the file with the token that clients need;\nthe "
+      "service makes it if it is missing.\n");
   add_store_options(command, verb.target);
   command
-      .add_flag("--debuggable", verb.debuggable,
-                "Let debuggers of its user into the service; and core dumps")
+      .add_flag("--debuggable", verb.debuggable, "Allow debuggers of the same user, and core dumps")
       ->envname("DUNLIN_DEBUGGABLE");
-  command.add_option("--listen", verb.listen, "Address host:port; port 0 picks a free one")
+  command
+      .add_option("--listen", verb.listen,
+                  "Address to listen on, host:port; port 0 picks a free port")
       ->envname("DUNLIN_REST_LISTEN")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--tls-cert", verb.tls_cert, "Certificate with its chain (PEM)")
+  command.add_option("--tls-cert", verb.tls_cert, "TLS certificate with its chain (PEM file)")
       ->envname("DUNLIN_TLS_CERT");
-  command.add_option("--tls-key", verb.tls_key, "Private key of the certificate (PEM)")
+  command.add_option("--tls-key", verb.tls_key, "Private key of the TLS certificate (PEM file)")
       ->envname("DUNLIN_TLS_KEY");
-  command.add_flag("--insecure", verb.insecure, "Listen beyond this machine without TLS")
+  command.add_flag("--insecure", verb.insecure, "Allow listening beyond this machine without TLS")
       ->envname("DUNLIN_INSECURE");
   command
       .add_option("--public-url", verb.public_url,
-                  "What clients put in front of paths, if that is not the address they speak to")
+                  "External base URL of the service, if clients reach it through a proxy")
       ->envname("DUNLIN_PUBLIC_URL");
-  command.add_option("--max-upload", verb.max_upload, "Largest file it takes")
+  command.add_option("--max-upload", verb.max_upload, "Largest file that the service accepts")
       ->envname("DUNLIN_MAX_UPLOAD")
       ->capture_default_str();
   command.callback([&verb, &exit_code] {

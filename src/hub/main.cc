@@ -114,7 +114,9 @@ void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls
   for (const Address& address : addresses) urls.push_back(url_of(address, tls));
   if (tls) urls.push_back(own_url);
   const Result<void> left = notes.leave(urls, token_path(folder), tls ? own_url : "");
-  if (!left.ok()) log::info("other commands need --at and --token-file: {}", left.error().what);
+  if (!left.ok())
+    log::info("cannot leave a note for other commands, which now need --at and --token-file: {}",
+              left.error().what);
 }
 
 // Scripts wait for these lines.
@@ -201,7 +203,7 @@ Result<void> run_hub(const ServeOptions& options) {
     log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),
               rule_text(rule.value().keep_failed_ms()));
   } else {
-    log::warning("cannot write how long jobs are kept: {}", rule.error().what);
+    log::warning("cannot store how long jobs are kept: {}", rule.error().what);
   }
   notify_manager("READY=1");
   server.run(sessions);
@@ -210,7 +212,7 @@ Result<void> run_hub(const ServeOptions& options) {
 }
 
 void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand("hub", "Serve the store over the network");
+  CLI::App* command = app.add_subcommand("hub", "Serve a durable store over the network");
   command->footer(
       "Example:\n"
       "  dunlin hub --data ~/hub --listen 127.0.0.1:7070\n"
@@ -218,49 +220,60 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       "  dunlin hub --aws 127.0.0.1:9324\n"
       "  dunlin hub --http 127.0.0.1:7071\n");
   command
-      ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
+      ->add_option("--data", options.data, "Data folder of the hub (default: in your state folder)")
       ->envname("DUNLIN_DATA");
-  command->add_option("--listen", options.listen, "Address host:port; port 0 picks a free one")
+  command
+      ->add_option("--listen", options.listen,
+                   "Address to listen on, host:port; port 0 picks a free port")
       ->envname("DUNLIN_LISTEN")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--aws", options.aws, "Address of the AWS-compatible door: SQS, DynamoDB, S3")
+  command
+      ->add_option("--aws", options.aws,
+                   "Also serve SQS, DynamoDB and S3 for AWS's SDKs at this address")
       ->envname("DUNLIN_AWS")
       ->delimiter(',');
-  command->add_option("--http", options.http, "Address of the REST service: see docs/REST.md")
+  command
+      ->add_option("--http", options.http,
+                   "Also serve the REST service at this address (docs/REST.md)")
       ->envname("DUNLIN_HTTP")
       ->delimiter(',');
   command
       ->add_option("--public-url", options.public_url,
-                   "What clients of the REST service put in front of its paths, if that is not "
-                   "the address they speak to")
+                   "External base URL of the REST service, if clients reach it through a proxy")
       ->envname("DUNLIN_PUBLIC_URL");
-  command->add_option("--max-upload", options.max_upload, "Largest file the REST service takes")
+  command
+      ->add_option("--max-upload", options.max_upload, "Largest file that the REST service accepts")
       ->envname("DUNLIN_MAX_UPLOAD")
       ->capture_default_str();
   command
       ->add_option("--keep", options.keep,
-                   "How long jobs are kept after their end: 12h, 30d, forever (default: as it is "
-                   "in the store, 30d in a new one)")
+                   "How long to keep jobs after their end: 12h, 30d, forever (default: the store's "
+                   "rule; 30d in a new store)")
       ->envname("DUNLIN_KEEP");
   command
       ->add_option("--keep-failed", options.keep_failed,
-                   "The same for those that failed, were cancelled or skipped (90d)")
+                   "How long to keep jobs that failed, were cancelled or were skipped (default: "
+                   "the store's rule; 90d in a new store)")
       ->envname("DUNLIN_KEEP_FAILED");
-  command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
+  command
+      ->add_flag("--ephemeral", options.ephemeral,
+                 "Keep everything in memory; only the token is on disk")
       ->envname("DUNLIN_EPHEMERAL");
-  command->add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")
+  command->add_option("--tls-cert", options.tls_cert, "TLS certificate with its chain (PEM file)")
       ->envname("DUNLIN_TLS_CERT");
-  command->add_option("--tls-key", options.tls_key, "Private key of the certificate (PEM)")
+  command->add_option("--tls-key", options.tls_key, "Private key of the TLS certificate (PEM file)")
       ->envname("DUNLIN_TLS_KEY");
-  command->add_flag("--insecure", options.insecure, "Listen beyond this machine without TLS")
+  command
+      ->add_flag("--insecure", options.insecure, "Allow listening beyond this machine without TLS")
       ->envname("DUNLIN_INSECURE");
   command
       ->add_flag("--debuggable", options.debuggable,
-                 "Let debuggers of its user into the hub; and core dumps")
+                 "Allow debuggers of the same user, and core dumps")
       ->envname("DUNLIN_DEBUGGABLE");
-  command->add_flag("--no-note", options.no_note,
-                    "Leave no note by which your other commands find this hub and its token");
+  command->add_flag(
+      "--no-note", options.no_note,
+      "Do not leave the note by which your other commands find this hub and its token");
   command->callback([&options, &exit_code] {
     const Result<void> served = run_hub(options);
     exit_code = served.ok() ? kExitDone : report(served.error());

@@ -137,7 +137,7 @@ Answer MixedStore::call(Request&& request) {
     return parts_.table->ask(std::move(request));
   }
   if (std::holds_alternative<AskInfo>(request)) return info_of_all();
-  return Error{Code::unsupported, "a blob is written as a whole here"};
+  return Error{Code::unsupported, "this store writes a blob only as a whole"};
 }
 
 // Pulls.
@@ -391,8 +391,7 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
     }
     return {};
   }
-  return Error{Code::unavailable,
-               fmt::format("the leases in queue {} change all the time", renew.queue)};
+  return Error{Code::unavailable, fmt::format("the leases in queue {} keep changing", renew.queue)};
 }
 
 // What is known of these messages; rows are read if one is not.
@@ -491,7 +490,7 @@ Result<uint64_t> MixedStore::write_rows(std::vector<Write> writes, uint64_t nonc
   Answer answer = parts_.table->ask(Commit{nonce, std::move(writes)});
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
   const auto* done = std::get_if<Committed>(&answer);
-  if (done == nullptr) return Error{Code::unavailable, "the table gave an odd answer"};
+  if (done == nullptr) return Error{Code::unavailable, "the table gave an unexpected answer"};
   return done->version;
 }
 

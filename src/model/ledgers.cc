@@ -90,7 +90,7 @@ auto change_row(Table& table, const IterativeJob& job, const Looker& looker, con
     if (put.error().code != Code::conflict) return put.error();
   }
   return Error{Code::unavailable,
-               fmt::format("the ledger of job {} changes all the time: try again", job.id)};
+               fmt::format("the ledger of job {} keeps changing: try again", job.id)};
 }
 
 struct Failed {
@@ -288,7 +288,7 @@ Result<LedgerNow> decode(const model::Ledger& record) {
   }
   if (ledger.holders.empty() || ledger.task.iterations > balance::kIterationsMax ||
       !is_whole(ledger)) {
-    return Error{Code::corrupt, "a ledger does not have every iteration once"};
+    return Error{Code::corrupt, "a ledger does not contain every iteration exactly once"};
   }
   return now;
 }
