@@ -46,7 +46,7 @@ int run_command(int argc, char** argv) {
   copies.push_back(nullptr);
   argv = copies.data();
   (void)std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error as a full disk is.
-  CLI::App app("Runs very many tasks on anyone's machines", "dunlin");
+  CLI::App app("Run large numbers of tasks, on one machine or many", "dunlin");
   app.require_subcommand(1);
   app.set_version_flag("--version", "dunlin " DUNLIN_VERSION);
   int exit_code = kExitDone;

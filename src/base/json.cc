@@ -40,7 +40,7 @@ class Builder final : public json::json_sax_t {
   bool key(std::string& name) override {
     auto& members = *open_.back()->get_ptr<json::object_t*>();
     const auto [at, fresh] = members.emplace(name, nullptr);
-    if (!fresh) return refuse(fmt::format("the name {} stands there twice", quote(name)));
+    if (!fresh) return refuse(fmt::format("the name {} appears twice", quote(name)));
     member_ = &at->second;
     return true;
   }

@@ -36,8 +36,8 @@ TEST(Json, WhatIsNoJsonIsRefused) {
 }
 
 TEST(Json, NoNameStandsTwiceInAnObject) {
-  EXPECT_EQ(why(R"({"a":1,"a":2})"), "the name \"a\" stands there twice");
-  EXPECT_EQ(why(R"({"x":[{"env":{"A":"1","\u0041":"2"}}]})"), "the name \"A\" stands there twice");
+  EXPECT_EQ(why(R"({"a":1,"a":2})"), "the name \"a\" appears twice");
+  EXPECT_EQ(why(R"({"x":[{"env":{"A":"1","\u0041":"2"}}]})"), "the name \"A\" appears twice");
   EXPECT_EQ(why(R"({"a":{"a":{"b":1}},"b":[{"a":1},{"a":1}]})"), "accepted");
 }
 

@@ -131,7 +131,7 @@ Result<uint64_t> parse_number(std::string_view what, std::string_view text) {
   const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed == std::errc() && rest == text.data() + text.size()) return number;
   return Error{Code::invalid,
-               fmt::format("{} {} is not a number of 0 to {}", what, quote(text), UINT64_MAX)};
+               fmt::format("{} {} is not a number from 0 to {}", what, quote(text), UINT64_MAX)};
 }
 
 uint64_t fingerprint(std::string_view bytes) {

@@ -15,7 +15,7 @@ constexpr Millis kHubLook = Millis(20);
 
 Error no_hub() {
   return {Code::unavailable,
-          "none of your hubs runs on this machine: start one with `dunlin hub` and workers with "
+          "you have no hub running on this machine: start one with `dunlin hub` and workers with "
           "`dunlin worker`, or name a store with --at (DUNLIN_AT); `dunlin run` needs neither"};
 }
 

@@ -11,8 +11,7 @@ namespace dunlin {
 void add_store_options(CLI::App& command, StoreTarget& target) {
   command
       .add_option("--at", target.at,
-                  fmt::format("URL of the store: {} (default: the hub of yours that runs on this "
-                              "machine)",
+                  fmt::format("URL of the store: {} (default: your own hub on this machine)",
                               lasting_forms()))
       ->envname("DUNLIN_AT");
   command
@@ -21,17 +20,17 @@ void add_store_options(CLI::App& command, StoreTarget& target) {
       ->envname("DUNLIN_TOKEN_FILE");
   command
       .add_option("--tls-ca", target.tls_ca,
-                  "Authorities to trust (PEM; default: those of the system)")
+                  "File with the certificate authorities to trust (PEM; default: the system's)")
       ->envname("DUNLIN_TLS_CA");
   command
       .add_option("--aws-endpoint", target.aws_endpoint,
-                  "Services that are compatible with AWS's: a URL, or sqs=URL,dynamodb=URL,s3=URL")
+                  "Services compatible with AWS's: a URL, or sqs=URL,dynamodb=URL,s3=URL")
       ->envname("DUNLIN_AWS_ENDPOINT");
 }
 
 void add_form_options(CLI::App& command, StoreTarget& target) {
-  CLI::Option* json = command.add_flag("--json", target.json, "One JSON object a line");
-  command.add_flag("--quiet", target.quiet, "Only the essential value")->excludes(json);
+  CLI::Option* json = command.add_flag("--json", target.json, "Print one JSON object per line");
+  command.add_flag("--quiet", target.quiet, "Print only the essential value")->excludes(json);
 }
 
 }  // namespace dunlin

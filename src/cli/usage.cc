@@ -32,49 +32,54 @@ constexpr std::array<Hint, 57> kParallel = {{
     {"--rpl", "the placeholders are {} {.} {/} {//} {/.} {#} {%}"},
     {"--plus", "the placeholders are {} {.} {/} {//} {/.} {#} {%}"},
     {"-C", "--colsep splits values"},
-    {"-d", "values are lines, or end with NUL bytes (-0): tr makes either of other ends"},
-    {"--delimiter", "values are lines, or end with NUL bytes (-0): tr makes either of other ends"},
-    {"-E", "cut the input before: sed '/^END$/,$d'"},
-    {"--eof", "cut the input before: sed '/^END$/,$d'"},
-    {"--trim", "trim the values before: sed 's/^ *//; s/ *$//'"},
-    {"--link", ":::+ links a source to the one before"},
-    {"--xapply", ":::+ links a source to the one before"},
+    {"-d", "values are lines, or end with NUL bytes (-0): convert other separators with tr"},
+    {"--delimiter",
+     "values are lines, or end with NUL bytes (-0): convert other separators with tr"},
+    {"-E", "cut the input first: sed '/^END$/,$d'"},
+    {"--eof", "cut the input first: sed '/^END$/,$d'"},
+    {"--trim", "trim the values first: sed 's/^ *//; s/ *$//'"},
+    {"--link", "use :::+ to link a source to the one before it"},
+    {"--xapply", "use :::+ to link a source to the one before it"},
     {"--wd", "begin the command with cd FOLDER &&"},
     {"--workdir", "begin the command with cd FOLDER &&"},
     {"--dryrun", "--dry-run shows the commands"},
-    {"--resume", "the same line goes on by itself after it was stopped"},
-    {"--resume-failed", "the same line goes on by itself; --retries tries failed tasks again"},
+    {"--resume", "run the same command again: it resumes by itself"},
+    {"--resume-failed",
+     "run the same command again: it resumes by itself; --retries tries failed tasks again"},
     {"--retry-failed", "--retries tries failed tasks again"},
-    {"--pipe", "standard input is values, not data: split it into files and give their names"},
+    {"--pipe",
+     "standard input holds values, not data: split the data into files and give their names"},
     {"--pipepart", "split the file into parts (split -n l/8) and give their names"},
     {"--pipe-part", "split the file into parts (split -n l/8) and give their names"},
-    {"--spreadstdin", "standard input is values, not data: split it and give the names of files"},
+    {"--spreadstdin",
+     "standard input holds values, not data: split the data into files and give their names"},
     {"--block", "split the file into parts (split -n l/8) and give their names"},
     {"--recstart", "split the file into parts (split -n l/8) and give their names"},
     {"--recend", "split the file into parts (split -n l/8) and give their names"},
     {"--tee", "give the name of one file to all tasks"},
-    {"-u", "what a task writes is shown when it has ended"},
-    {"--ungroup", "what a task writes is shown when it has ended"},
-    {"--line-buffer", "what a task writes is shown when it has ended"},
-    {"--lb", "what a task writes is shown when it has ended"},
-    {"--linebuffer", "what a task writes is shown when it has ended"},
-    {"--group", "what a task writes is always shown together"},
+    {"-u", "the output of a task is shown when the task has ended"},
+    {"--ungroup", "the output of a task is shown when the task has ended"},
+    {"--line-buffer", "the output of a task is shown when the task has ended"},
+    {"--lb", "the output of a task is shown when the task has ended"},
+    {"--linebuffer", "the output of a task is shown when the task has ended"},
+    {"--group", "the output of a task is always shown together"},
     {"--tagstring", "--tag puts the values in front of each line"},
     {"--delay", "begin the command with sleep"},
     {"--load", "-j says how many run at once"},
     {"--memfree", "-j says how many run at once; the tasks of a hub have --mem"},
     {"--nice", "begin the line with nice, as in nice dunlin run ..."},
-    {"--shuf", "shuffle the values before: shuf"},
-    {"-S", "other machines work for a hub: `dunlin hub`, `dunlin worker`, `dunlin submit`"},
-    {"--sshlogin", "other machines work for a hub: `dunlin hub`, `dunlin worker`, `dunlin submit`"},
-    {"--sshloginfile", "other machines work for a hub: see `dunlin hub --help`"},
+    {"--shuf", "shuffle the values first: shuf"},
+    {"-S", "to use other machines, start a hub: `dunlin hub`, `dunlin worker`, `dunlin submit`"},
+    {"--sshlogin",
+     "to use other machines, start a hub: `dunlin hub`, `dunlin worker`, `dunlin submit`"},
+    {"--sshloginfile", "to use other machines, start a hub: see `dunlin hub --help`"},
     {"--transfer", "workers that share a file system need no transfer: see `dunlin submit --cwd`"},
     {"--return", "workers that share a file system need no transfer: see `dunlin submit --cwd`"},
     {"--env", "tasks have the whole environment"},
     {"--semaphore", "-j says how many run at once"},
     {"--verbose", "--dry-run shows the commands, --joblog keeps them"},
-    {"--will-cite", "nobody asks for it"},
-    {"--citation", "nobody asks for it"},
+    {"--will-cite", "it is not needed"},
+    {"--citation", "it is not needed"},
 }};
 
 // The command that was being read.
@@ -134,17 +139,18 @@ bool is_option(const std::string& word) {
 
 std::string unexpected(const CLI::App& app, const CLI::App& command) {
   const std::vector<std::string> rest = app.remaining(true);
-  if (rest.empty()) return fmt::format("a word too much was given: {}", see(command));
+  if (rest.empty()) return fmt::format("there is one word too many: {}", see(command));
   const std::string& first = rest.front();
   if (!commands_of(command).empty() && !is_option(first)) return unknown_command(command, first);
   const auto option = std::ranges::find_if(rest, is_option);
   if (option != rest.end()) return unknown_option(command, *option);
   if (command.get_name() == "submit") {
     return fmt::format(
-        "the word {} is too much: a command goes after --, as in `dunlin submit -- echo hello`",
+        "the word {} is not expected here: put the command after --, as in `dunlin submit -- echo "
+        "hello`",
         quote(first));
   }
-  return fmt::format("the word {} is too much: {}", quote(first), see(command));
+  return fmt::format("the word {} is not expected here: {}", quote(first), see(command));
 }
 
 std::string missing(const CLI::App& command, std::string_view name) {
@@ -193,7 +199,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (kind == CLI::ExitCodes::ArgumentMismatch) {
     const std::string option = said.substr(0, said.find(':'));
-    if (option.starts_with('-')) return fmt::format("{} wants a value: {}", option, see(command));
+    if (option.starts_with('-')) return fmt::format("{} needs a value: {}", option, see(command));
   }
   return fmt::format("{}: {}", said, see(command));
 }
@@ -222,7 +228,7 @@ std::string help_error(const CLI::App& app, const std::vector<std::string>& word
       return unknown_command(*command, words[i]);
     }
     if (named.empty()) {
-      return fmt::format("the word {} is too much: {}", quote(words[i]), see(*command));
+      return fmt::format("the word {} is not expected here: {}", quote(words[i]), see(*command));
     }
     command = named.front();
   }

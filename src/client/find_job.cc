@@ -14,7 +14,7 @@ constexpr size_t kScan = 16;
 
 Error no_job(const std::string& text) {
   return {Code::not_found,
-          fmt::format("there is no job {}: `dunlin list` shows those there are", quote(text))};
+          fmt::format("there is no job {}: `dunlin list` shows the jobs that exist", quote(text))};
 }
 
 // The first two that begin so; not of jobs that are being removed.
@@ -41,7 +41,8 @@ Result<model::Job> find_job(Table& table, const std::string& text, WallTime now)
   };
   if (text == "last") {
     const auto newest = TRY(newest_jobs(table, now, 1, [](const Listed&) { return true; }));
-    if (newest.empty()) return Error{Code::not_found, "there are no jobs yet: `dunlin submit` one"};
+    if (newest.empty())
+      return Error{Code::not_found, "there are no jobs yet: submit one with `dunlin submit`"};
     return full(newest.front().job.id());
   }
   if (!is_name(text)) return no_job(text);
@@ -54,9 +55,9 @@ Result<model::Job> find_job(Table& table, const std::string& text, WallTime now)
       newest_jobs(table, now, 1, [&](const Listed& one) { return one.job.spec().name() == text; }));
   if (!named.empty()) return full(named.front().job.id());
   if (ids.empty()) return no_job(text);
-  return Error{Code::invalid, fmt::format("the ids of several jobs begin with {}, such as {} and "
-                                          "{}: write more of it",
-                                          text, ids[0], ids[1])};
+  return Error{Code::invalid,
+               fmt::format("several job ids begin with {}, such as {} and {}: give more of the id",
+                           text, ids[0], ids[1])};
 }
 
 Result<std::vector<model::Job>> find_jobs(Table& table, const std::vector<std::string>& texts,

@@ -18,8 +18,9 @@ std::string judgement(const balance::Forecast& forecast) {
   if (forecast.eta == balance::kEtaUnknown) return "";
   if (chance >= kSure) return "it will be met";
   std::string text = fmt::format("{:.0f} % likely", chance * 100);
-  if (chance < kHopeless) text = "it cannot be met like this";
-  if (forecast.more_slots > 0) text += fmt::format(": +{} slots would", forecast.more_slots);
+  if (chance < kHopeless) text = "it will be missed";
+  if (forecast.more_slots > 0)
+    text += fmt::format(": +{} slots would meet it", forecast.more_slots);
   return text;
 }
 

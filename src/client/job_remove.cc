@@ -30,18 +30,17 @@ Error refused(const std::string& job, Verdict verdict) {
     case Verdict::awaited:
       return {
           Code::conflict,
-          fmt::format("another job waits for job {}, or for others as well as for it: remove it "
-                      "when that one has started",
-                      job)};
+          fmt::format(
+              "a job that comes after job {} is still waiting: remove it when that job has started",
+              job)};
     case Verdict::busy:
-      return {Code::conflict,
-              fmt::format("job {} changed each time that we looked: try again", job)};
+      return {Code::conflict, fmt::format("job {} keeps changing: try again", job)};
     case Verdict::removed:  // Then nothing was refused.
     case Verdict::absent:
       break;
   }
   return {Code::not_found,
-          fmt::format("there is no job {}: `dunlin list` shows those there are", job)};
+          fmt::format("there is no job {}: `dunlin list` shows the jobs that exist", job)};
 }
 
 Result<void> say_removed(const std::string& job, const VerbEnv& env, bool dry_run) {
@@ -84,10 +83,11 @@ bool is_wanted(const Candidate& one, const RemoveVerb& verb, int64_t until_us) {
 
 Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
   if (verb.owner && !is_name(*verb.owner)) {
-    return Error{Code::invalid, fmt::format("--owner {} is nobody's name", quote(*verb.owner))};
+    return Error{Code::invalid,
+                 fmt::format("--owner {} cannot be the name of an owner", quote(*verb.owner))};
   }
   if (verb.before && !parse_duration(*verb.before).ok()) {
-    return Error{Code::invalid, fmt::format("--before {} is not how long ago: write 12h or 30d",
+    return Error{Code::invalid, fmt::format("--before {} is not a duration: write 12h or 30d",
                                             quote(*verb.before))};
   }
   const Millis age = verb.before ? TRY(parse_duration(*verb.before)) : Millis(0);
@@ -145,7 +145,7 @@ Result<int> remove_ended(const RemoveVerb& verb, const VerbEnv& env) {
 Result<int> run(const RemoveVerb& verb, const VerbEnv& env) {
   const bool filtered = verb.before || verb.owner;
   if (verb.ended && !verb.jobs.empty()) {
-    return Error{Code::invalid, "--ended and the names of jobs are two things: give one"};
+    return Error{Code::invalid, "give either --ended or the names of jobs, not both"};
   }
   if (verb.ended) return remove_ended(verb, env);
   if (filtered) {
@@ -153,8 +153,8 @@ Result<int> run(const RemoveVerb& verb, const VerbEnv& env) {
   }
   if (verb.jobs.empty()) {
     return Error{Code::invalid,
-                 "which jobs? Name them, or remove all that ended a while ago with `dunlin remove "
-                 "--ended --before 30d`"};
+                 "name the jobs to remove, or remove all that ended a while ago with `dunlin "
+                 "remove --ended --before 30d`"};
   }
   return remove_named(verb, env);
 }
@@ -198,7 +198,7 @@ Result<int> run(const HistoryVerb& /*verb*/, const VerbEnv& env) {
   }
   if (env.form == Form::json) return kExitDone;
   if (columns.empty() && env.form == Form::plain) {
-    TRY(print("no job was removed yet\n"));
+    TRY(print("no job has been removed yet\n"));
     return kExitDone;
   }
   TRY(print(columns.text()));

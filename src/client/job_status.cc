@@ -70,7 +70,7 @@ std::string status_text(const Progress& progress, WallTime now) {
       columns.add({std::to_string(progress.failures_left), "(other reasons)"});
     }
     out += '\n' + columns.text();
-    out += fmt::format("\n`dunlin results {} --failed` shows them", id);
+    out += fmt::format("\n`dunlin results {} --failed` shows these tasks", id);
     if (progress.standing.state == JobState::failed) {
       out += fmt::format(", `dunlin retry {}` runs them again", id);
     }
@@ -92,8 +92,8 @@ Result<std::string> more_text(const VerbEnv& env, const Progress& progress, Wall
   if (progress.eta_s) {
     const double end_ms =
         static_cast<double>(now.time_since_epoch().count()) + *progress.eta_s * 1e3;
-    judged = end_ms <= static_cast<double>(spec.finish_by_ms()) ? "it will be met"
-                                                                : "it cannot be met like this";
+    judged =
+        end_ms <= static_cast<double>(spec.finish_by_ms()) ? "it will be met" : "it will be missed";
   }
   return "deadline  " + deadline_text(spec.finish_by_ms(), now, judged) + '\n';
 }
@@ -169,10 +169,11 @@ Result<int> run(const StatusVerb& verb, const VerbEnv& env) {
 
 Result<int> run(const ListVerb& verb, const VerbEnv& env) {
   if (!verb.state.empty() && !is_job_state(verb.state)) {
-    return Error{Code::invalid,
-                 fmt::format("there is no state {}: jobs are waiting, open, done, failed, "
-                             "cancelled or skipped",
-                             quote(verb.state))};
+    return Error{
+        Code::invalid,
+        fmt::format(
+            "{} is not a state of jobs: use waiting, open, done, failed, cancelled or skipped",
+            quote(verb.state))};
   }
   const WallTime now = env.clock.wall();
   const auto wanted = [&](const Listed& one) {

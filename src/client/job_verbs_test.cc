@@ -154,7 +154,7 @@ TEST_F(JobVerbs, WaitTellsHowJobsEnded) {
 TEST_F(JobVerbs, CancelSaysIfAJobHadEnded) {
   submit_job("j1", 1);
   EXPECT_EQ(say(CancelVerb{{"j1"}}), "cancelled job j1\n");
-  EXPECT_EQ(say(CancelVerb{{"j1"}}), "job j1 had ended before: it was cancelled\n");
+  EXPECT_EQ(say(CancelVerb{{"j1"}}), "job j1 has already ended: it was cancelled\n");
   say(CancelVerb{{"j1", "nobody"}}, Form::plain, kExitNotFound);
 }
 

@@ -74,9 +74,9 @@ Result<int> run(const WaitVerb& verb, const VerbEnv& env) {
     if (open.empty()) return all_well ? kExitDone : kExitFailed;
     const Instant now = env.clock.now();
     if (timeout && now - begun >= *timeout) {
-      return Error{Code::conflict, fmt::format("job {} has not ended after {}: `dunlin explain {}` "
-                                               "says what it does",
-                                               open.front(), verb.timeout, open.front())};
+      return Error{Code::conflict,
+                   fmt::format("job {} has not ended after {}: `dunlin explain {}` says why",
+                               open.front(), verb.timeout, open.front())};
     }
     wait_until(timeout ? std::min(now + pause, begun + *timeout) : now + pause, env.clock);
     pause = std::min(pause * 3 / 2, kLookLast);
@@ -90,7 +90,7 @@ Result<int> run(const CancelVerb& verb, const VerbEnv& env) {
       TRY(print(json_line(cancelled_json(job.id(), before))));
     } else if (env.form == Form::plain) {
       TRY(print(
-          before ? fmt::format("job {} had ended before: it {}\n", job.id(), ending_words(*before))
+          before ? fmt::format("job {} has already ended: it {}\n", job.id(), ending_words(*before))
                  : fmt::format("cancelled job {}\n", job.id())));
     }
   }

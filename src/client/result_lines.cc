@@ -47,9 +47,9 @@ std::string missing_words(const model::Spec& spec, const model::Outcome& outcome
   const uint64_t limit = spec.output_max() != 0 ? spec.output_max() : kOutputMaxDefault;
   // Up to the limit all was kept; else the worker could not keep it, and says why.
   const std::string why = size_of(output) >= limit || outcome.why().empty()
-                              ? "--output-max of submit says how much is kept"
+                              ? "`submit --output-max` sets how much is kept"
                               : outcome.why();
-  return fmt::format("std{} is not whole: after {} another {} are missing: {}", which,
+  return fmt::format("std{} is incomplete: after {} another {} are missing: {}", which,
                      human_size(size_of(output)), human_size(output.cut()), why);
 }
 

@@ -53,17 +53,18 @@ aws::Credentials make_aws_key(std::string_view admin, Scopes scopes, int64_t exp
 
 Result<Rights> check_aws_key(std::string_view key_id, WallTime now) {
   const Error unknown = {Code::denied,
-                         "the access key is not one of this hub's: use that of its data folder "
-                         "(DIR/aws-credentials) or one made with `dunlin token --aws`"};
+                         "the access key does not belong to this hub: use the one in its data "
+                         "folder (DIR/aws-credentials) or one that `dunlin token --aws` made"};
   if (key_id.size() != kIdSize || !key_id.starts_with(kPrefix)) return unknown;
   const auto bits = from_digits<unsigned>(key_id.substr(kPrefix.size(), 1));
   const auto expires_s = from_digits<int64_t>(key_id.substr(kPrefix.size() + 1, kExpiryDigits));
   if (!bits || *bits == 0 || !expires_s) return unknown;
   const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   if (*expires_s != 0 && now_s >= *expires_s) {
-    return Error{Code::denied, fmt::format("the access key expired {} s ago: make another one with "
-                                           "`dunlin token --aws`",
-                                           now_s - *expires_s)};
+    return Error{
+        Code::denied,
+        fmt::format("the access key expired {} s ago: make a new one with `dunlin token --aws`",
+                    now_s - *expires_s)};
   }
   Scopes scopes;
   for (const Scope scope : kScopes) {

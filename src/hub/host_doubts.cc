@@ -20,14 +20,15 @@ std::vector<std::string> doubts_about_host(const std::string& data_folder) {
   std::vector<std::string> doubts;
   if (geteuid() == 0) {
     doubts.emplace_back(
-        "the hub runs as root, which it does not need: give it a user of its own, as "
-        "packaging/systemd/dunlin-hub.service does");
+        "the hub runs as root, which it does not need: give it a user of its own, like "
+        "packaging/systemd/dunlin-hub.service");
   }
   const std::optional<mode_t> folder = mode_of(data_folder);
   if (folder && (*folder & 0077U) != 0) {
-    doubts.push_back(fmt::format(
-        "others on this machine can enter the data folder {} (mode {:04o}): chmod 700 {}",
-        data_folder, *folder, data_folder));
+    doubts.push_back(
+        fmt::format("other users of this machine can enter the data folder {} (mode {:04o}): run "
+                    "`chmod 700 {}`",
+                    data_folder, *folder, data_folder));
   }
   return doubts;
 }

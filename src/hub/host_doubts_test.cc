@@ -24,7 +24,7 @@ TEST(HostDoubts, AreAboutFoldersThatOthersCanEnter) {
   EXPECT_EQ(always.find("chmod"), std::string::npos) << always;
   EXPECT_EQ(doubts(folder.path() + "/missing"), always);
   chmod(folder.path().c_str(), 0750);
-  EXPECT_NE(doubts(folder.path()).find("(mode 0750): chmod 700 " + folder.path()),
+  EXPECT_NE(doubts(folder.path()).find("(mode 0750): run `chmod 700 " + folder.path()),
             std::string::npos);
 }
 

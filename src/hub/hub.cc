@@ -58,10 +58,13 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
   const auto found = sessions_.find(session);
   CHECK(found != sessions_.end());
   if (found->second.unanswered >= limits_.unanswered_max) {
-    return stage(session, id,
-                 Error{Code::full, fmt::format("{} requests of this connection are not answered "
-                                               "yet: wait for some",
-                                               limits_.unanswered_max)});
+    return stage(
+        session, id,
+        Error{
+            Code::full,
+            fmt::format(
+                "{} requests of this connection are still unanswered: wait for some of the answers",
+                limits_.unanswered_max)});
   }
   if (const Result<void> valid = validate(request); !valid.ok()) {
     return stage(session, id, valid.error());
@@ -118,7 +121,7 @@ void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instan
   const auto begins = std::ranges::count(beginners_, session, &Beginner::session);
   if (uploads_.size(session) + static_cast<size_t>(begins) >= limits_.uploads_max) {
     return stage(session, id,
-                 Error{Code::full, fmt::format("{} uploads of this connection are under way: end "
+                 Error{Code::full, fmt::format("this connection has {} uploads under way: finish "
                                                "some first, or open another connection",
                                                limits_.uploads_max)});
   }
@@ -126,9 +129,11 @@ void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instan
   if (!owner.empty() && takes_its_half(owner)) {
     return stage(
         session, id,
-        Error{Code::full, fmt::format("half of the uploads that this hub takes at once are "
-                                      "those of {} already: end some first",
-                                      owner)});
+        Error{
+            Code::full,
+            fmt::format(
+                "{} already has half of the uploads that this hub takes at once: finish some first",
+                owner)});
   }
   if (beginners_.empty() && has_place()) return take_part(session, id, std::move(part), now);
   if (beginners_.size() >= limits_.beginners_max) {
@@ -237,10 +242,11 @@ void Hub::pull(SessionId session, uint64_t id, Pull&& pull, Instant now) {
     }
   }
   if (sessions_.at(session).waiting.size() >= limits_.waiting_max) {
-    return stage(session, id,
-                 Error{Code::full, fmt::format("{} pulls of this connection wait already: wait "
-                                               "for fewer queues at once, or open another one",
-                                               limits_.waiting_max)});
+    return stage(
+        session, id,
+        Error{Code::full, fmt::format("this connection already has {} waiting pulls: wait for "
+                                      "fewer queues at once, or open another connection",
+                                      limits_.waiting_max)});
   }
   const Instant deadline = now + pull.wait;
   wait(session, id, std::move(pull), deadline);

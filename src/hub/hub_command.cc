@@ -109,7 +109,9 @@ void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls
   for (const Address& address : addresses) urls.push_back(url_of(address, tls));
   if (tls) urls.push_back(own_url);
   const Result<void> left = notes.leave(urls, token_path(folder), tls ? own_url : "");
-  if (!left.ok()) log::info("other commands need --at and --token-file: {}", left.error().what);
+  if (!left.ok())
+    log::info("cannot leave a note for other commands, which now need --at and --token-file: {}",
+              left.error().what);
 }
 
 // Scripts wait for these lines.
@@ -193,7 +195,7 @@ Result<void> run_hub(const ServeOptions& options) {
     log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),
               rule_text(rule.value().keep_failed_ms()));
   } else {
-    log::warning("cannot write how long jobs are kept: {}", rule.error().what);
+    log::warning("cannot store how long jobs are kept: {}", rule.error().what);
   }
   notify_manager("READY=1");
   server.run(sessions);
@@ -202,7 +204,7 @@ Result<void> run_hub(const ServeOptions& options) {
 }
 
 void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand("hub", "Serve the store over the network");
+  CLI::App* command = app.add_subcommand("hub", "Serve a durable store over the network");
   command->footer(
       "Example:\n"
       "  dunlin hub --data ~/hub --listen 127.0.0.1:7070\n"
@@ -210,31 +212,39 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
       "  dunlin hub --aws 127.0.0.1:9324\n"
       "  dunlin hub --http 127.0.0.1:7071\n");
   command
-      ->add_option("--data", options.data, "Folder of the data (default: the user's state folder)")
+      ->add_option("--data", options.data, "Data folder of the hub (default: in your state folder)")
       ->envname("DUNLIN_DATA");
   rest::add_listen_option(*command, options.server, "DUNLIN_LISTEN");
-  command->add_option("--aws", options.aws, "Address of the AWS-compatible door: SQS, DynamoDB, S3")
+  command
+      ->add_option("--aws", options.aws,
+                   "Also serve SQS, DynamoDB and S3 for AWS's SDKs at this address")
       ->envname("DUNLIN_AWS")
       ->delimiter(',');
-  command->add_option("--http", options.http, "Address of the REST service: see docs/REST.md")
+  command
+      ->add_option("--http", options.http,
+                   "Also serve the REST service at this address (docs/REST.md)")
       ->envname("DUNLIN_HTTP")
       ->delimiter(',');
   rest::add_service_options(*command, options.server);
   command
       ->add_option("--keep", options.keep,
-                   "How long jobs are kept after their end: 12h, 30d, forever (default: as it is "
-                   "in the store, 30d in a new one)")
+                   "How long to keep jobs after their end: 12h, 30d, forever (default: the store's "
+                   "rule; 30d in a new store)")
       ->envname("DUNLIN_KEEP");
   command
       ->add_option("--keep-failed", options.keep_failed,
-                   "The same for those that failed, were cancelled or skipped (90d)")
+                   "How long to keep jobs that failed, were cancelled or were skipped (default: "
+                   "the store's rule; 90d in a new store)")
       ->envname("DUNLIN_KEEP_FAILED");
-  command->add_flag("--ephemeral", options.ephemeral, "Keep nothing on disk but the token")
+  command
+      ->add_flag("--ephemeral", options.ephemeral,
+                 "Keep everything in memory; only the token is on disk")
       ->envname("DUNLIN_EPHEMERAL");
   rest::add_tls_options(*command, options.server);
   rest::add_debuggable_flag(*command, options.server, "the hub");
-  command->add_flag("--no-note", options.no_note,
-                    "Leave no note by which your other commands find this hub and its token");
+  command->add_flag(
+      "--no-note", options.no_note,
+      "Do not leave the note by which your other commands find this hub and its token");
   command->callback([&options, &exit_code] {
     const Result<void> served = run_hub(options);
     exit_code = served.ok() ? kExitDone : report(served.error());

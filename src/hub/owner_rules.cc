@@ -109,9 +109,10 @@ class OwnerCheck {
 
  private:
   Result<void> foreign(std::string_view kind, std::string_view name) const {
-    return Error{Code::denied, fmt::format("the token is bound to the owner {0}, and the {1} {2} "
-                                           "is not {0}'s",
-                                           owner_, kind, quote(name))};
+    return Error{
+        Code::denied,
+        fmt::format("the token is bound to the owner {0}, and the {1} {2} does not belong to {0}",
+                    owner_, kind, quote(name))};
   }
 
   bool is_own_job(std::string_view id) const { return is_job_of(owner_, id); }
@@ -198,7 +199,8 @@ class OwnerCheck {
       return foreign("queue", job.queue());
     }
     if (const Result<void> good = validate_spec(spec); !good.ok()) {
-      return Error{Code::denied, fmt::format("job {} cannot be: {}", put.key, good.error().what)};
+      return Error{Code::denied,
+                   fmt::format("job {} is malformed: {}", put.key, good.error().what)};
     }
     jobs_.insert_or_assign(put.key, Written{job.queue(), spec.SerializeAsString(), spec.tasks(),
                                             spec.iterations().partitions()});

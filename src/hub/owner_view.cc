@@ -18,9 +18,9 @@ std::string owned_row(std::string_view owner, std::string_view job) {
 }
 
 Error too_many(std::string_view table) {
-  return {Code::full, fmt::format("the table {} holds too many rows of others to find any of this "
-                                  "owner's",
-                                  table)};
+  return {Code::full,
+          fmt::format("the table {} holds too many rows of other owners to find any of this one",
+                      table)};
 }
 
 // Their rows by the table of the owner's jobs. A page is empty only at the end.
@@ -115,9 +115,11 @@ Answer ask_depth(const std::string& owner, Core& core, AskDepth&& ask, Instant n
   const auto* rows = std::get_if<Rows>(&answer);
   if (rows == nullptr) return answer;
   if (rows->rows.empty() || !is_route_of(owner, rows->rows.front())) {
-    return Error{Code::denied, fmt::format("the token is bound to the owner {0}, and no route of "
-                                           "{0}'s has the queue {1}",
-                                           owner, ask.queue)};
+    return Error{
+        Code::denied,
+        fmt::format(
+            "the token is bound to the owner {0}, and the queue {1} belongs to no route of {0}",
+            owner, ask.queue)};
   }
   return core.handle(std::move(ask), now);
 }

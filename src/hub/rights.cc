@@ -59,7 +59,7 @@ Result<void> allows(const Rights& rights, const Request& request) {
   if (!rights.scopes.reach(need)) {
     return Error{Code::denied,
                  fmt::format("this needs a token with the scope '{0}', yours has '{1}': make one "
-                             "beside the hub's data with `dunlin token --scope {0}`",
+                             "on the hub's machine with `dunlin token --scope {0}`",
                              name_of(need), to_text(rights.scopes))};
   }
   if (rights.owner.empty()) return {};
@@ -70,11 +70,11 @@ Result<void> limit_to_life(const Rights& rights, WallTime now, Request& request)
   if (rights.until == WallTime::max()) return {};
   const auto left = std::chrono::duration_cast<Millis>(rights.until - now);
   if (left <= Millis(0)) {
-    return Error{Code::denied,
-                 fmt::format("the token expired {} s ago: make another one with `dunlin token{} "
-                             "--scope {}`",
-                             -std::chrono::floor<std::chrono::seconds>(left).count(),
-                             rights.door ? " --aws" : "", to_text(rights.scopes))};
+    return Error{
+        Code::denied,
+        fmt::format("the token expired {} s ago: make a new one with `dunlin token{} --scope {}`",
+                    -std::chrono::floor<std::chrono::seconds>(left).count(),
+                    rights.door ? " --aws" : "", to_text(rights.scopes))};
   }
   if (auto* pull = std::get_if<Pull>(&request)) pull->wait = std::min(pull->wait, left);
   return {};

@@ -119,7 +119,7 @@ TEST(Server, AConnectionThatEndsInsideAFrameIsLoggedOnce) {
   }
   const std::vector<std::string> lines = log.take();
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_NE(lines.front().find("it ended 7 bytes into a frame"), std::string::npos);
+  EXPECT_NE(lines.front().find("the connection ended 7 bytes into a frame"), std::string::npos);
 }
 
 TEST(Server, AConnectionThatEndsBetweenFramesIsNoNews) {

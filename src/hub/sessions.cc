@@ -25,7 +25,7 @@ Result<void> Sessions::received(PeerId peer, std::string_view bytes, Instant now
   TRY(read(peer, session, bytes, whole, now));
   account(peer, session, whole, now);
   if (holdings_.is_too_much(session.unread)) {
-    return Error{Code::full, "all connections together have begun more than is kept"};
+    return Error{Code::full, "all connections together have sent too many incomplete requests"};
   }
   return {};
 }
@@ -95,7 +95,7 @@ Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view fra
   const Hello hello = TRY(codec_.decode_hello(frame));
   if (session.crowded) {
     refuse(peer, session,
-           {Code::full, "this hub has as many connections as it takes: try again later"});
+           {Code::full, "this hub has reached its limit of connections: try again later"});
     return {};
   }
   Result<Rights> rights = check_token(admin_token_, hello.token, clock_.wall());
@@ -131,7 +131,7 @@ Result<void> Sessions::closed(PeerId peer) {
   holdings_.forget(peer);
   if (session.unread == 0) return {};
   return Error{Code::invalid,
-               fmt::format("it ended {} bytes into a frame or hello", session.unread)};
+               fmt::format("the connection ended {} bytes into a frame or hello", session.unread)};
 }
 
 std::optional<Instant> Sessions::turn(Instant now) {
@@ -157,7 +157,7 @@ std::optional<Instant> Sessions::turn(Instant now) {
     }
   }
   for (const PeerId peer : holdings_.too_slow(now)) {
-    drop(peer, "it sends what it began too slowly");
+    drop(peer, "the client sends an incomplete request too slowly");
   }
   let_on(now);
   for (const auto at : {refusals_.tell(now), holdings_.next_look()}) {

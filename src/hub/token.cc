@@ -95,13 +95,14 @@ Result<void> make_admin_token(const std::string& folder) {
 // What a worker runs is everybody's, and an admin sees all.
 Result<void> check_bound(Scopes scopes, std::string_view owner) {
   if (!is_owner(owner)) {
-    return Error{Code::invalid, fmt::format("the owner {} is not 1 to {} of A-Z a-z 0-9 _ -",
-                                            quote(owner), kOwnerMax)};
+    return Error{Code::invalid,
+                 fmt::format("the owner {} is not 1 to {} characters of A-Z a-z 0-9 _ -",
+                             quote(owner), kOwnerMax)};
   }
   if (!scopes.has(Scope::worker) && !scopes.has(Scope::admin)) return {};
   return Error{Code::invalid,
-               "a token of an owner has the scopes read or submit: workers run the "
-               "tasks of all owners"};
+               "a token with an owner can have the scopes read and submit only, because workers "
+               "run the tasks of all owners"};
 }
 
 }  // namespace
@@ -123,14 +124,15 @@ Result<std::string> make_token(std::string_view admin, Scopes scopes, int64_t ex
 
 Result<Rights> check_token(std::string_view admin, std::string_view token, WallTime now) {
   if (token.empty()) {
-    return Error{Code::denied,
-                 "the hub wants a token: --token-file (DUNLIN_TOKEN_FILE) names the file with one, "
-                 "such as the file token in the hub's data folder, or what `dunlin token` printed"};
+    return Error{
+        Code::denied,
+        "the hub requires a token: name its file with --token-file (DUNLIN_TOKEN_FILE), such as "
+        "DIR/token in the hub's data folder, or a file with the output of `dunlin token`"};
   }
-  const Error unknown = {Code::denied,
-                         "the token is not one of this hub's: use that of its data folder "
-                         "(DIR/token) or one made with `dunlin token`; --token-file "
-                         "(DUNLIN_TOKEN_FILE) names its file"};
+  const Error unknown = {
+      Code::denied,
+      "the token does not belong to this hub: use the one in its data folder (DIR/token) or one "
+      "that `dunlin token` made, and name its file with --token-file (DUNLIN_TOKEN_FILE)"};
   if (equal(admin, token)) return Rights(Scope::admin);
   const size_t dot = token.rfind('.');
   if (!token.starts_with(kPrefix) || dot < kPrefix.size()) return unknown;
@@ -141,11 +143,11 @@ Result<Rights> check_token(std::string_view admin, std::string_view token, WallT
   if (!text) return unknown;
   if (text->has_expired(now)) {
     const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
-    return Error{Code::denied,
-                 fmt::format("the token expired {} s ago: make another one with `dunlin token{} "
-                             "--scope {}`",
-                             now_s - text->expires_s,
-                             text->owner.empty() ? "" : " --owner " + text->owner, text->scopes)};
+    return Error{
+        Code::denied,
+        fmt::format("the token expired {} s ago: make a new one with `dunlin token{} --scope {}`",
+                    now_s - text->expires_s, text->owner.empty() ? "" : " --owner " + text->owner,
+                    text->scopes)};
   }
   Rights rights(TRY(parse_scopes(text->scopes)));
   rights.owner = text->owner;
@@ -164,11 +166,10 @@ Result<std::string> read_admin_token(const std::string& folder) {
     return Error{Code::invalid, fmt::format("{} is not a file: move it away", path)};
   }
   if ((about.st_mode & 077U) != 0) {
-    return Error{
-        Code::denied,
-        fmt::format("others may read {0} (mode {1:04o}): run `chmod 600 {0}`, or remove it "
-                    "to get a new token if one may have read it",
-                    path, about.st_mode & 07777U)};
+    return Error{Code::denied,
+                 fmt::format("other users can read {0} (mode {1:04o}): run `chmod 600 {0}`, or "
+                             "remove the file to get a new token if somebody may have read it",
+                             path, about.st_mode & 07777U)};
   }
   std::array<char, kTokenFileMax> bytes{};
   const ssize_t size = read(file.number(), bytes.data(), bytes.size());
@@ -176,9 +177,10 @@ Result<std::string> read_admin_token(const std::string& folder) {
   std::string token(bytes.data(), static_cast<size_t>(size));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
   if (token.size() != 2 * kAdminBytes) {
-    return Error{Code::corrupt, fmt::format("{} does not hold a token of {} digits: remove it to "
-                                            "get a new one, which ends all tokens made before",
-                                            path, 2 * kAdminBytes)};
+    return Error{Code::corrupt,
+                 fmt::format("{} does not hold a token of {} digits: remove the file to get a new "
+                             "token, which ends all tokens made before",
+                             path, 2 * kAdminBytes)};
   }
   return token;
 }

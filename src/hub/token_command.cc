@@ -25,15 +25,16 @@ Result<std::string> token_for(const TokenOptions& options) {
   }
   if (options.aws && !options.owner.empty()) {
     return Error{Code::invalid,
-                 "the AWS-compatible door knows no owners: leave out --owner or --aws"};
+                 "the AWS-compatible door has no owners: leave out --owner or --aws"};
   }
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
   const Result<std::string> admin = read_admin_token(folder);
   if (!admin.ok() && admin.error().code == Code::not_found) {
-    return Error{Code::not_found,
-                 fmt::format("there is no {}: give the data folder of a hub that was started once "
-                             "with --data",
-                             token_path(folder))};
+    return Error{
+        Code::not_found,
+        fmt::format(
+            "there is no {}: name with --data the data folder of a hub that has been started once",
+            token_path(folder))};
   }
   const auto now = std::chrono::floor<std::chrono::seconds>(posix_clock().wall());
   const int64_t expires_s =
@@ -48,25 +49,31 @@ Result<std::string> token_for(const TokenOptions& options) {
 
 void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code) {
   const std::map<std::string, int64_t> units = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", kDay}};
-  CLI::App* command = app.add_subcommand("token", "Make a token that allows only some things");
+  CLI::App* command = app.add_subcommand("token", "Make a token with limited rights");
   command->footer(
       "Example:\n  dunlin token --data ~/hub --scope submit,read --expires 30d\n"
       "  dunlin token --data ~/hub --scope submit --owner ann\n");
   command
-      ->add_option("--data", options.data, "Folder of the hub (default: the user's state folder)")
+      ->add_option("--data", options.data, "Data folder of the hub (default: in your state folder)")
       ->envname("DUNLIN_DATA");
-  command->add_option("--scope", options.scopes, "Some of read,submit,worker,admin")
+  command
+      ->add_option("--scope", options.scopes,
+                   "What the token allows: read, submit, worker or admin; several with commas")
       ->envname("DUNLIN_SCOPE")
       ->required();
-  command->add_option("--expires", options.expires_s, "Time until it ends, e.g. 90s 5m 2h 30d")
+  command
+      ->add_option("--expires", options.expires_s,
+                   "How long the token is valid: 90s, 5m, 2h, 30d (default: for ever)")
       ->envname("DUNLIN_EXPIRES")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE));
   command
       ->add_option("--owner", options.owner,
-                   "Bind it to this owner: it shows and steers what was submitted with tokens of "
-                   "the same owner, and nothing else")
+                   "Bind the token to this owner: it shows and steers only jobs that were "
+                   "submitted with tokens of the same owner")
       ->envname("DUNLIN_TOKEN_OWNER");
-  command->add_flag("--aws", options.aws, "An access key for the AWS-compatible door of the hub")
+  command
+      ->add_flag("--aws", options.aws,
+                 "Make an access key for the hub's AWS-compatible door instead")
       ->envname("DUNLIN_AWS_KEY");
   command->callback([&options, &exit_code] {
     const Result<std::string> token = token_for(options);

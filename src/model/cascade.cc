@@ -32,9 +32,10 @@ Result<void> check_names(const model::Job& job) {
       is_after(after)) {
     return {};
   }
-  return Error{Code::corrupt, fmt::format("row {} of table jobs names what no job has: look at it "
-                                          "with `dunlin store get jobs {}`",
-                                          job.id(), job.id())};
+  return Error{
+      Code::corrupt,
+      fmt::format("row {} of table jobs is malformed: look at it with `dunlin store get jobs {}`",
+                  job.id(), job.id())};
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ Result<void> Cascade::take(Answer&& answer) {
   }
   auto* rows = std::get_if<Rows>(&answer);
   if (rows == nullptr) {
-    return Error{Code::unavailable, "the store gave an answer of another kind than was asked for"};
+    return Error{Code::unavailable, "the store gave an answer of another kind than the request"};
   }
   if (step_ == Step::look) {
     scanned(std::move(rows->rows));

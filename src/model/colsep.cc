@@ -66,10 +66,11 @@ class Translator {
   Result<void> escape() {
     const char c = rest_[1];
     if (c >= '1' && c <= '9') {
-      return Error{Code::invalid,
-                   fmt::format("\\{} refers back to a group, which separators cannot: write what "
-                               "it stands for",
-                               c)};
+      return Error{
+          Code::invalid,
+          fmt::format(
+              "\\{} is a back-reference, which separators do not support: write what it stands for",
+              c)};
     }
     if (c == '<' || c == '>') {
       out_ += "\\b";
@@ -89,7 +90,7 @@ class Translator {
         const size_t end = rest_.find(":]");
         take(end == std::string_view::npos ? rest_.size() : end + 2);
       } else if (rest_.starts_with("[.") || rest_.starts_with("[=")) {
-        return Error{Code::invalid, "[. .] and [= =] are not known: name the characters"};
+        return Error{Code::invalid, "[. .] and [= =] are not supported: name the characters"};
       } else {
         if (rest_.front() == '\\' || rest_.front() == '[') out_ += '\\';
         take(1);

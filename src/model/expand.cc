@@ -108,8 +108,8 @@ Result<void> Template::Parts::fill_in(const Filling& filling, Expanded& out) con
                  "the task has neither \"argv\" nor \"command\", and the job has no command"};
   }
   if (size <= kFilledMax) return {};
-  return Error{Code::invalid, fmt::format("the task's command has more than {} bytes: give long "
-                                          "values by a file or by standard input",
+  return Error{Code::invalid, fmt::format("the task's command has more than {} bytes: pass long "
+                                          "values in a file or on standard input",
                                           kFilledMax)};
 }
 
@@ -182,10 +182,10 @@ Result<uint64_t> count_tasks(const model::Inputs& inputs) {
     if (!too_many) tasks *= count;
   }
   if (!too_many) return tasks;
-  return Error{Code::invalid,
-               fmt::format("all combinations of the input sources are more than {} tasks: split "
-                           "the job into several",
-                           kTasksMax)};
+  return Error{
+      Code::invalid,
+      fmt::format("the input sources have more than {} combinations: split the job into several",
+                  kTasksMax)};
 }
 
 Template::Template(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

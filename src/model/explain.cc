@@ -34,7 +34,7 @@ std::string no_match(const Scene& scene, const std::vector<const model::WorkerIn
   const auto* nearest = *std::ranges::min_element(
       online, {}, [&](const auto* worker) { return missing_for(spec, *worker).size(); });
   return fmt::format(
-      "no worker that is online can run it ({} looked at)\nthe nearest is {} on {}, which lacks "
+      "no worker that is online can run it ({} checked)\nthe nearest is {} on {}, which lacks "
       "{}\nstart one that has it: `{}`\n",
       online.size(), nearest->id(), nearest->host(), joined(missing_for(spec, *nearest)),
       start_one(scene));
@@ -96,10 +96,8 @@ std::string explain_open(const Scene& scene, WallTime now) {
     const bool drains = std::ranges::any_of(
         online, [&](const auto* worker) { return missing_for(spec, *worker).empty(); });
     if (!drains) return out + no_match(scene, online);
-    return out + fmt::format(
-                     "the workers that could run it are draining: start another with "
-                     "`{}`\n",
-                     start_one(scene));
+    return out + fmt::format("the workers that could run it are leaving: start another with `{}`\n",
+                             start_one(scene));
   }
   uint64_t slots = 0;
   uint64_t busy = 0;

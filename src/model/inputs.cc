@@ -18,22 +18,19 @@ uint64_t groups_of(const model::Source& source) {
 
 Result<void> SourceWriter::add(std::string_view value) {
   if (value.size() > kInputValueMax) {
-    return Error{
-        Code::invalid,
-        fmt::format("value {} has {} bytes, but a value has at most {}: put it into a file "
-                    "and give the file's name",
-                    count_ + 1, value.size(), kInputValueMax)};
+    return Error{Code::invalid, fmt::format("value {} has {} bytes, more than the limit of {}: put "
+                                            "it into a file and give the file's name",
+                                            count_ + 1, value.size(), kInputValueMax)};
   }
   if (count_ == kTasksMax) {
     return Error{
         Code::invalid,
-        fmt::format("there are more than {} values: split the job into several", kTasksMax)};
+        fmt::format("the job has more than {} values: split it into several jobs", kTasksMax)};
   }
   if (bytes_.size() + value.size() > kSourceBytesMax) {
-    return Error{Code::invalid,
-                 fmt::format("the first {} values have {} bytes, which is the limit: split the job "
-                             "into several",
-                             count_, kSourceBytesMax)};
+    return Error{Code::invalid, fmt::format("the first {} values have {} bytes, which exceeds the "
+                                            "limit: split the job into several",
+                                            count_, kSourceBytesMax)};
   }
   if (count_ % kValuesPerIndex == 0) offsets_.push_back(bytes_.size());
   append_sized(bytes_, value);

@@ -74,7 +74,7 @@ auto change_row(Table& table, const IterativeJob& job, const Looker& looker, con
     -> decltype(change(std::declval<Ledger&>(), Millis(0))) {
   using Changed = std::decay_t<decltype(change(std::declval<Ledger&>(), Millis(0)).value())>;
   const Error busy = {Code::unavailable,
-                      fmt::format("the ledger of job {} changes all the time: try again", job.id)};
+                      fmt::format("the ledger of job {} keeps changing: try again", job.id)};
   return compare_and_set(busy, [&]() -> Round<Changed> {
     const Instant asked = looker.clock.now();
     const Stored<model::Ledger> row = TRY(read_row(table, job));
@@ -288,7 +288,7 @@ Result<LedgerNow> decode(const model::Ledger& record) {
   }
   if (ledger.holders.empty() || ledger.task.iterations > balance::kIterationsMax ||
       !is_whole(ledger)) {
-    return Error{Code::corrupt, "a ledger does not have every iteration once"};
+    return Error{Code::corrupt, "a ledger does not contain every iteration exactly once"};
   }
   return now;
 }

@@ -150,9 +150,9 @@ Result<void> read_output(Store& store, std::string_view job, uint64_t task,
     return output.bytes().empty() ? Result<void>() : take(output.bytes());
   }
   const auto gone = [&] {
-    return Error{Code::not_found, fmt::format("the std{} of task {} of job {} is not in the store "
-                                              "any more",
-                                              which, task, job)};
+    return Error{
+        Code::not_found,
+        fmt::format("the std{} of task {} of job {} is no longer in the store", which, task, job)};
   };
   if (output.where() == model::Output::ROW) {
     const Row row =

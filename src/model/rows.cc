@@ -39,21 +39,21 @@ Result<Stored<model::Job>> parse_job(const Row& row) {
                                             row.key, job.id(), row.key)};
   }
   if (const Result<void> good = check_counts(job.spec()); !good.ok()) {
-    return Error{Code::corrupt, fmt::format("job {} cannot be: {}", row.key, good.error().what)};
+    return Error{Code::corrupt, fmt::format("job {} is malformed: {}", row.key, good.error().what)};
   }
   return stored;
 }
 
 bool is_passed_over(const Error& error) {
   if (error.code != Code::corrupt) return false;
-  log::warning("left out: {}", error.what);
+  log::warning("skipped: {}", error.what);
   return true;
 }
 
 Result<Stored<model::Job>> read_job(Table& table, const std::string& id) {
   const Row row = TRY(get_row(table, kJobs, id));
   const Error none{Code::not_found,
-                   fmt::format("there is no job {}: `dunlin list` shows those there are", id)};
+                   fmt::format("there is no job {}: `dunlin list` shows the jobs that exist", id)};
   if (row.version == 0) return none;
   auto stored = TRY(parse_job(row));
   if (stored.record.gone_us() != 0) return none;
@@ -71,8 +71,7 @@ Result<uint64_t> number_in_key(std::string_view name, std::string_view key) {
       std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
   if (failed == std::errc() && rest == digits.data() + digits.size()) return number;
   return Error{Code::corrupt,
-               fmt::format("table {} has the key {}, which is not ours: look at it with `dunlin "
-                           "store get`",
+               fmt::format("table {} has the malformed key {}: look at it with `dunlin store get`",
                            name, key)};
 }
 

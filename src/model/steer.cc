@@ -17,13 +17,13 @@ namespace dunlin {
 namespace {
 
 Error too_busy(const std::string& job) {
-  return {Code::conflict, fmt::format("job {} changed each time that we looked: try again", job)};
+  return {Code::conflict, fmt::format("job {} keeps changing: try again", job)};
 }
 
 Error retried_by_others(const std::string& job) {
-  return {Code::conflict, fmt::format("somebody else has just retried job {}: look at it with "
-                                      "`dunlin status {}`",
-                                      job, job)};
+  return {Code::conflict,
+          fmt::format("another client has just retried job {}: look at it with `dunlin status {}`",
+                      job, job)};
 }
 
 // One page, from reading to commit.

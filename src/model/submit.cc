@@ -207,8 +207,8 @@ Result<void> check_stdin(const model::Spec& spec, const std::vector<NamedBlob>& 
   for (const NamedBlob& blob : blobs) {
     if (blob.name != spec.stdin_blob() || blob.size <= kStdinMax) continue;
     return Error{Code::invalid,
-                 fmt::format("the standard input has {} bytes, at most {} (64 MiB) are possible: "
-                             "put it where the workers can read it, as with `dunlin store blob "
+                 fmt::format("the standard input has {} bytes, more than the limit of {} (64 MiB): "
+                             "store it where workers can read it, e.g. with `dunlin store blob "
                              "put`, and let the command read it there",
                              blob.size, kStdinMax)};
   }
@@ -299,8 +299,8 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
   job.set_key(key_row);
   *job.mutable_spec() = std::move(spec);
 
-  const Error busy = {Code::conflict, fmt::format("job {} could not be submitted because others "
-                                                  "kept changing the same rows: try again",
+  const Error busy = {Code::conflict, fmt::format("job {} could not be submitted because other "
+                                                  "clients kept changing the same rows: try again",
                                                   job.id())};
   bool blobs_there = false;
   bool again = false;

@@ -61,10 +61,9 @@ std::string_view path_of(std::string_view cwd) {
 
 Result<void> check_task_folder(std::string_view cwd) {
   if (cwd == kTaskFolder || cwd.starts_with('/') || submit_folder(cwd)) return {};
-  return Error{Code::invalid,
-               fmt::format("the folder {} of the task is relative to a fresh one, where there is "
-                           "none: write it from the root",
-                           quote_path(cwd))};
+  return Error{Code::invalid, fmt::format("the task's folder {} is relative, but the job runs in "
+                                          "fresh folders: give an absolute path",
+                                          quote_path(cwd))};
 }
 
 std::string relative_program(const model::Command& command) {
@@ -85,8 +84,8 @@ Result<void> check_program(const model::Spec& spec, std::string_view option) {
   const std::string program = relative_program(spec.command());
   if (program.empty()) return {};
   return Error{Code::invalid,
-               fmt::format("each task runs in a fresh folder, where there is no {}: name the "
-                           "program's whole path, or with {} the folder that it is in",
+               fmt::format("each task runs in a fresh folder, which does not contain {}: give the "
+                           "program's absolute path, or name its folder with {}",
                            quote(program), option)};
 }
 

@@ -67,8 +67,10 @@ TEST(SubmitFolder, AProgramIsNotLookedForInAFreshFolder) {
   const Result<void> refused = check_program(spec, "--cwd");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::invalid);
-  EXPECT_NE(refused.error().what.find("no \"./sim\": name the program's whole path, or with --cwd"),
-            std::string::npos);
+  EXPECT_NE(
+      refused.error().what.find(
+          "contain \"./sim\": give the program's absolute path, or name its folder with --cwd"),
+      std::string::npos);
   spec.set_cwd("/home");
   EXPECT_TRUE(check_program(spec, "--cwd").ok());
   spec.set_cwd("?ab/home");

@@ -41,7 +41,7 @@ void note_failure(const std::string& place, std::string_view why, int patience) 
   if (first) outage.since = posix_clock().now();
   if (++outage.failures > patience && !outage.logged) {
     outage.logged = true;
-    log::warning("{}: trying again until it is back", why);
+    log::warning("{}; trying again until it is back", why);
   }
   outages.count = outages.by_place.size();
 }
@@ -53,7 +53,7 @@ void note_answer(const std::string& place) {
   const auto found = outages.by_place.find(place);
   if (found == outages.by_place.end()) return;
   if (found->second.logged) {
-    log::info("{} answers again, after {}", place,
+    log::info("{} answers again after {}", place,
               human_time(posix_clock().now() - found->second.since));
   }
   outages.by_place.erase(found);

@@ -250,7 +250,7 @@ void Server::Loop::keep_time() {
     const PeerId id = greetings_.front().peer;
     greetings_.pop_front();
     const Peer* peer = find(id);
-    if (peer && !peer->greeted && !peer->finishing) drop(id, "no hello in time");
+    if (peer && !peer->greeted && !peer->finishing) drop(id, "the client sent no hello in time");
   }
   while (!partings_.empty() && partings_.front().at <= now_) {
     const PeerId id = partings_.front().peer;
@@ -266,7 +266,8 @@ void Server::Loop::keep_time() {
       // The system would go on offering what it holds.
       const linger none = {.l_onoff = 1, .l_linger = 0};
       setsockopt(peer->socket.native_handle(), SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-      drop(id, fmt::format("takes none of the {} bytes that wait for it", peer->unsent()));
+      drop(id,
+           fmt::format("the client takes none of the {} bytes that wait for it", peer->unsent()));
     }
   }
   if (accept_again_ && *accept_again_ <= now_) {
@@ -324,7 +325,7 @@ void Server::Loop::accept(Listener& listener) {
 
 // Drops that one. Whether there was one.
 bool Server::Loop::make_room(std::optional<PeerId> stranger) {
-  if (stranger) drop(*stranger, "no hello, and others want its place");
+  if (stranger) drop(*stranger, "the client has sent no hello yet, and its place is needed");
   return stranger.has_value();
 }
 

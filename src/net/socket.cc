@@ -134,7 +134,7 @@ Socket::Ready Socket::wait(bool want_write, Instant deadline, const Clock& clock
 Result<size_t> Socket::read_some(std::span<char> into) {
   const ssize_t size = recv(fd_, into.data(), into.size(), 0);
   if (size > 0) return static_cast<size_t>(size);
-  if (size == 0) return unavailable(peer_, "the connection was closed by the other side");
+  if (size == 0) return unavailable(peer_, "the other side closed the connection");
   if (errno == EAGAIN || errno == EINTR) return size_t{0};
   return unavailable(peer_, advice(errno));
 }

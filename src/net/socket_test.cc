@@ -33,8 +33,8 @@ TEST(Socket, CarriesBytesAndTellsTheEnd) {
   server->write("pong");
   EXPECT_EQ(read(client), "pong");
   server.reset();
-  EXPECT_EQ(read(client), fmt::format("localhost:{}: the connection was closed by the other side",
-                                      listener.port()));
+  EXPECT_EQ(read(client),
+            fmt::format("localhost:{}: the other side closed the connection", listener.port()));
 }
 
 TEST(Socket, DoesNotBlockWhenTheOtherSideDoesNotRead) {

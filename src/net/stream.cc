@@ -32,7 +32,7 @@ Result<void> Stream::shake(const TlsContext& tls, const std::string& host, Insta
     }
     // The hub speaks after us, so nothing but the handshake arrives here.
     const std::string_view early = TRY(exchange(deadline, clock));
-    if (!early.empty()) return Error{Code::invalid, socket_.peer() + ": spoke before its turn"};
+    if (!early.empty()) return Error{Code::invalid, socket_.peer() + ": sent data before its turn"};
   }
   return {};
 }
@@ -79,8 +79,7 @@ Result<std::string_view> Stream::exchange(Instant deadline, const Clock& clock, 
     return received.error();
   }
   if (tls_->finished() && plain_.empty()) {
-    return Error{Code::unavailable,
-                 socket_.peer() + ": the connection was ended by the other side"};
+    return Error{Code::unavailable, socket_.peer() + ": the other side closed the connection"};
   }
   return std::string_view(plain_);
 }

@@ -81,8 +81,9 @@ Result<TlsContext> TlsContext::server(const std::string& cert_file, const std::s
   struct stat found = {};
   // A group may be how the key comes to us, as Debian's ssl-cert is.
   if (stat(key_file.c_str(), &found) == 0 && (found.st_mode & 0007U) != 0) {
-    log::warning("everybody on this machine can read the TLS key {} (mode {:04o}): chmod 600 {}",
-                 key_file, found.st_mode & 0777U, key_file);
+    log::warning(
+        "everybody on this machine can read the TLS key {} (mode {:04o}): run `chmod 600 {}`",
+        key_file, found.st_mode & 0777U, key_file);
   }
   return context;
 }
@@ -225,11 +226,14 @@ Error TlsSession::explain(const char* doing) const {
   if (!host_.empty() && verified != X509_V_OK) {
     const bool other_host =
         verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
-    return Error{Code::denied,
-                 fmt::format("the certificate of {} was not accepted: {}: {}", host_,
-                             X509_verify_cert_error_string(verified),
-                             other_host ? "use a name that it is made out to"
-                                        : "name the authority that signed it with --tls-ca FILE")};
+    return Error{
+        Code::denied,
+        fmt::format(
+            "the certificate of {} was not accepted: {}: {}", host_,
+            X509_verify_cert_error_string(verified),
+            other_host
+                ? "use a name that is in the certificate"
+                : "give the certificate of the authority that signed it with --tls-ca FILE")};
   }
   const int number = ERR_GET_REASON(code);
   if (number == SSL_R_WRONG_VERSION_NUMBER || number == SSL_R_HTTP_REQUEST ||

@@ -64,7 +64,7 @@ Candidate read_one(const Row& row, const Row& end_row) {
   if (!job.ok() || !end.ok()) {
     log::warning("{}", (job.ok() ? end.error() : job.error()).what);
   } else if (!is_clearable(job.value().record)) {
-    log::warning("row {} of table jobs names what no job has: it stays", row.key);
+    log::warning("row {} of table jobs is malformed and stays", row.key);
   } else {
     one = {std::move(job).value(), std::move(end).value()};
     // A stone of a time that cannot be was always here.
@@ -129,7 +129,7 @@ Result<std::vector<Candidate>> Remover::read(const std::vector<std::string>& job
       one = read_one(rows[row], ends[row]);
       ++row;
     } else {
-      log::warning("a row names {}, which is no job", quote(id));
+      log::warning("a row names {}, which is not a job id", quote(id));
       one.damaged = true;
     }
     one.job.record.set_id(id);

@@ -41,7 +41,7 @@ void SweepThread::run() {
     const Millis pause = std::max(clock_.now() - begun, kPauseMin);
     if (!next.ok() && next.error().what != trouble) {
       trouble = next.error().what;
-      log::warning("cannot clear old jobs away, and tries again: {}", trouble);
+      log::warning("cannot remove old jobs, trying again: {}", trouble);
     }
     if (next.ok()) trouble.clear();
     const Millis wait = next.ok() ? std::max(next.value(), pause) : kTryAgain;

@@ -54,8 +54,9 @@ Result<void> JoblogFile::write(const std::string& bytes) {
     const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      return Error{Code::full, fmt::format("cannot write {}: {}; the same line goes on", path_,
-                                           std::strerror(errno))};
+      return Error{Code::full,
+                   fmt::format("cannot write {}: {}; run the same command again to resume", path_,
+                               std::strerror(errno))};
     }
     done += static_cast<size_t>(count);
   }
@@ -130,8 +131,9 @@ std::optional<std::vector<bool>> JoblogFile::tasks_there(uint64_t tasks) const {
 Result<void> JoblogFile::sync() const {
   // A pipe or a device cannot be.
   if (descriptor_ < 0 || fdatasync(descriptor_) == 0 || errno == EINVAL) return {};
-  return Error{Code::full, fmt::format("cannot make {} durable: {}; the same line goes on", path_,
-                                       std::strerror(errno))};
+  return Error{Code::full,
+               fmt::format("cannot make {} durable: {}; run the same command again to resume",
+                           path_, std::strerror(errno))};
 }
 
 }  // namespace dunlin

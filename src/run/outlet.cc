@@ -27,9 +27,9 @@ bool is_kind(int descriptor, mode_t kind) {
 Error Outlet::failed(int number) {
   broken_ = true;
   reader_gone_ = number == EPIPE;
-  return {Code::full, fmt::format("cannot write to {}: {}; the same line goes on and shows what is "
-                                  "missing",
-                                  name_, std::strerror(number))};
+  return {Code::full,
+          fmt::format("cannot write to {}: {}; run the same command again to see what is missing",
+                      name_, std::strerror(number))};
 }
 
 Result<void> Outlet::write(std::string_view bytes) {
@@ -96,9 +96,11 @@ bool Outlet::reader_gone() const {
 
 Result<void> Outlet::sync() const {
   if (!is_kind(descriptor_, S_IFREG) || fdatasync(descriptor_) == 0) return {};
-  return Error{Code::full, fmt::format("cannot make {} durable: {}; the same line shows again what "
-                                       "may be missing",
-                                       name_, std::strerror(errno))};
+  return Error{
+      Code::full,
+      fmt::format(
+          "cannot make {} durable: {}; run the same command again to see what may be missing",
+          name_, std::strerror(errno))};
 }
 
 }  // namespace dunlin

@@ -12,8 +12,8 @@ namespace dunlin {
 namespace {
 
 Error cannot_write(const std::string& path, int number) {
-  return {Code::full, fmt::format("cannot write {}: {}; the same line goes on and writes it", path,
-                                  std::strerror(number))};
+  return {Code::full, fmt::format("cannot write {}: {}; run the same command again to write it",
+                                  path, std::strerror(number))};
 }
 
 // Under another name first, so that whoever sees the file sees all of it.

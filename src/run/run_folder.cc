@@ -64,9 +64,10 @@ Result<void> make_run_folder(const RunName& name, uint64_t tasks) {
   fs::create_directories(name.folder, failed);
   if (!failed) fs::permissions(name.folder, fs::perms::owner_all, failed);
   if (failed) {
-    return Error{Code::denied, fmt::format("cannot make the folder {}: {}; XDG_STATE_HOME says "
-                                           "where state goes",
-                                           name.folder, failed.message())};
+    return Error{
+        Code::denied,
+        fmt::format("cannot make the folder {}: {}; set XDG_STATE_HOME to choose another place",
+                    name.folder, failed.message())};
   }
   const nlohmann::ordered_json note = {{"cwd", name.cwd}, {"line", name.line}, {"tasks", tasks}};
   const std::string text =

@@ -60,14 +60,14 @@ std::optional<std::vector<std::string>> cut_run_words(const CLI::App& run,
 std::string why_no_jobs(const std::string& text) {
   if (is_number(text)) return "";
   return fmt::format(
-      "{} is no number of tasks: write how many run at once, as in -j 4; without it "
-      "that is as many as there are cores",
+      "{} is not a number of tasks: write how many to run at once, as in -j 4 (default: the number "
+      "of cores)",
       quote(text));
 }
 
 std::string why_no_max_args(const std::string& text) {
   if (is_number(text) && text.find_first_not_of('0') != std::string::npos) return "";
-  return fmt::format("{} is no number of values for each task: write 1 or more", quote(text));
+  return fmt::format("{} is not a number of values for each task: write 1 or more", quote(text));
 }
 
 }  // namespace dunlin

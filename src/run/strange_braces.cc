@@ -16,7 +16,7 @@ bool is_column(std::string_view inside) {
 }
 
 std::string sentence(std::string_view braces, std::string_view why) {
-  return fmt::format("{} in the command is no placeholder and stays as it is: {}", braces, why);
+  return fmt::format("{} in the command is not a placeholder and stays as it is: {}", braces, why);
 }
 
 std::string look_at(std::string_view text, const model::Inputs& inputs) {
@@ -30,7 +30,7 @@ std::string look_at(std::string_view text, const model::Inputs& inputs) {
     if (inside.starts_with('-') && is_column(inside.substr(1))) {
       return sentence(braces, "values are counted from the first, as {1}");
     }
-    if (inside.starts_with("= ")) return sentence(braces, "there are no expressions of Perl");
+    if (inside.starts_with("= ")) return sentence(braces, "Perl expressions are not supported");
     if (!is_column(inside) || has_placeholder(parse_pattern(braces, inputs))) continue;
     const auto sources = static_cast<uint64_t>(std::max(inputs.sources_size(), 1));
     return sentence(braces, inside.starts_with('0')

@@ -16,7 +16,7 @@ std::string about(const std::string& line, int sources = 2, const std::string& c
 
 TEST(StrangeBraces, ThoseThatGnuParallelWouldFillInAreNamed) {
   EXPECT_EQ(about("echo {3}"),
-            "{3} in the command is no placeholder and stays as it is: the job has 2 sources");
+            "{3} in the command is not a placeholder and stays as it is: the job has 2 sources");
   EXPECT_NE(about("echo {1} {12/.}").find("{12/.}"), std::string::npos);
   EXPECT_NE(about("echo {-1}").find("as {1}"), std::string::npos);
   EXPECT_NE(about("echo {-2.}").find("{-2.}"), std::string::npos);

@@ -142,9 +142,9 @@ Expected<void> JobHandle::output(const TaskResult& result, Stream stream,
         impl_->link->call([&](Store& store) { return store.blobs().get(name, offset, kPart); });
     if (!part.ok()) return public_error(part.error());
     if (part.value().empty()) {
-      return Error{Code::not_found, fmt::format("the output of task {} of job {} is not in the "
-                                                "store any more",
-                                                result.task, id)};
+      return Error{Code::not_found,
+                   fmt::format("the output of task {} of job {} is no longer in the store",
+                               result.task, id)};
     }
     if (!take(part.value())) return {};
     offset += part.value().size();

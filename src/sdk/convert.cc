@@ -10,7 +10,7 @@ inline namespace v1 {
 const char* library_version() noexcept { return DUNLIN_VERSION; }
 
 void value_of_error(const Error& error) noexcept {
-  log::error("a program took the value of a failed call: {}", error.what);
+  log::error("a program used the value of a call that failed: {}", error.what);
   std::abort();
 }
 

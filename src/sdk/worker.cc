@@ -73,7 +73,7 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
 Result<void> serve(Worker::Impl& impl) {
   if (impl.refusal) return *impl.refusal;
   if (impl.async_store == nullptr) {
-    return dunlin::Error{dunlin::Code::invalid, "this worker has run before: make another one"};
+    return dunlin::Error{dunlin::Code::invalid, "this worker has run already: make a new one"};
   }
   const std::string folder = impl.agent.slots.folder;
   auto agent = TRY(Agent::start(std::move(impl.agent), std::move(impl.async_store)));
@@ -127,8 +127,8 @@ void Worker::add(const std::string& name, TaskFunction function) {
     std::string returned = function(argument);
     if (returned.size() <= kOutputRowMax) return returned;
     return dunlin::Error{dunlin::Code::invalid,
-                         fmt::format("the function returned {} bytes, at most {} are possible: put "
-                                     "them into a file or a blob and return its name",
+                         fmt::format("the function returned {} bytes, more than the limit of {}: "
+                                     "put them into a file or a blob and return its name",
                                      returned.size(), kOutputRowMax)};
   };
 }

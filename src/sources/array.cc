@@ -16,8 +16,8 @@ constexpr std::string_view kExamples = "write it like 0-999, 1-10:3 or 0,5,7-9";
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 
 Error no_array(std::string_view text) {
-  return invalid(fmt::format("the array {} does not name numbers of 0 to {}: {}", quote(text),
-                             INT64_MAX, kExamples));
+  return invalid(fmt::format("the array {} does not consist of numbers from 0 to {}: {}",
+                             quote(text), INT64_MAX, kExamples));
 }
 
 struct NumberRange {
@@ -47,7 +47,7 @@ Result<NumberRange> parse_range(std::string_view text) {
     range.step = TRY(number(text.substr(ends.size() + 1)));
   }
   if (range.step == 0) {
-    return invalid(fmt::format("the array {}: the step is 1 or more", quote(text)));
+    return invalid(fmt::format("the array {} has the step 0: it must be at least 1", quote(text)));
   }
   if (range.last < range.first) {
     return invalid(fmt::format("the array {} ends before it begins: write the smaller number first",

@@ -22,7 +22,7 @@ Error cannot_read(const std::string& file, std::string_view why) {
 
 Error too_long(const std::string& file, uint64_t max) {
   return {Code::invalid,
-          fmt::format("{} has more than {} bytes, which is the limit", shown_name(file), max)};
+          fmt::format("{} is larger than the limit of {} bytes", shown_name(file), max)};
 }
 
 // Sequential, so pipes will do.
@@ -67,9 +67,9 @@ Result<Readable> spool(const std::string& file, uint64_t max) {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);
   if (failed) {
-    return Error{Code::invalid, fmt::format("there is no folder for a temporary copy of {}: set "
-                                            "TMPDIR",
-                                            shown_name(file))};
+    return Error{Code::invalid,
+                 fmt::format("cannot find a folder for a temporary copy of {}: set TMPDIR",
+                             shown_name(file))};
   }
   const std::string path = (folder / fmt::format("dunlin-{:016x}", random_seed())).string();
   Readable copy{.file = TRY(posix_disk().create(path))};

@@ -34,7 +34,7 @@ class SourceReader {
   Result<ReadSource> read(const SourceText& text, std::string blob_name) {
     TRY(text.file.empty() ? read_given(text) : read_file(text.file));
     if (header_due_) {
-      return invalid(fmt::format("{} is empty, but its first value should be a header",
+      return invalid(fmt::format("{} is empty, but should begin with a header",
                                  text.file.empty() ? "an input source" : shown_name(text.file)));
     }
     if (grouped_ > 0) TRY(writer_.add(group_));
@@ -109,8 +109,8 @@ class SourceReader {
   Result<void> take(const std::string& value, const Origin& origin) {
     if (!options_.any_bytes && value.find('\0') != std::string_view::npos) {
       return invalid(
-          fmt::format("{} has a NUL byte, which no command can get: use --null if NUL "
-                      "bytes separate the values",
+          fmt::format("{} has a NUL byte, which a command cannot take: use --null if NUL bytes "
+                      "separate the values",
                       origin.shown()));
     }
     if (options_.skip_empty && value.empty()) return {};

@@ -162,8 +162,8 @@ class MemoryCore final : public Core {
   }
 
   static Error stale(std::string_view queue, const Lease& lease) {
-    return {Code::conflict, fmt::format("lease on message {} in queue {} is stale: the message was "
-                                        "not handed to you last, or you have gone on since",
+    return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: another "
+                                        "holder got the message, or this one has kept it since",
                                         lease.id, queue)};
   }
 

@@ -133,7 +133,7 @@ class CallBlobs final : public Blobs {
       give_up(end, sent.error());
       if (sent.error().code != Code::not_found) return sent;
       if (tries == kUploadsMax) {
-        return Error{Code::unavailable, fmt::format("blob {} was sent {} times in vain: {}",
+        return Error{Code::unavailable, fmt::format("blob {} could not be sent in {} tries: {}",
                                                     quote(name), tries, sent.error().what)};
       }
     }

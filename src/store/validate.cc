@@ -17,8 +17,8 @@ Error invalid(fmt::format_string<Args...> format, Args&&... args) {
 
 Result<void> check_name(std::string_view what, std::string_view name) {
   if (is_name(name)) return {};
-  return invalid("{} name {} ({} bytes) is not 1 to {} of A-Z a-z 0-9 . _ -", what, quote(name),
-                 name.size(), kNameMax);
+  return invalid("{} name {} ({} bytes) is not 1 to {} characters of A-Z a-z 0-9 . _ -", what,
+                 quote(name), name.size(), kNameMax);
 }
 
 Result<void> check_visible(std::string_view what, std::string_view text, size_t max) {
@@ -153,7 +153,7 @@ Result<void> check_keeps_differ(const std::vector<Write>& writes) {
     return std::binary_search(messages.begin(), end, message);
   });
   if (twin == end && other == messages.end()) return {};
-  return invalid("a commit keeps message {} and names it a second time: write it once",
+  return invalid("a commit keeps message {} and uses it a second time: use it once",
                  quote(twin != end ? twin->second : other->second));
 }
 
@@ -166,7 +166,7 @@ Result<void> check_rows_differ(const std::vector<Write>& writes) {
   std::ranges::sort(rows);
   const auto twin = std::ranges::adjacent_find(rows);
   if (twin == rows.end()) return {};
-  return invalid("a commit names the row {} of table {} twice: write it once", quote(twin->second),
+  return invalid("a commit writes the row {} of table {} twice: write it once", quote(twin->second),
                  twin->first);
 }
 

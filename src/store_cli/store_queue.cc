@@ -24,8 +24,7 @@ std::string made_up_id() { return fmt::format("{:016x}", random_seed()); }
 Result<std::string> body_of(const PushVerb& verb) {
   const int given = int{verb.body.has_value()} + int{!verb.body_file.empty()} + int{verb.lines};
   if (given != 1) {
-    return Error{Code::invalid,
-                 "a push needs one of --body TEXT, --body-file FILE and --lines: give one of them"};
+    return Error{Code::invalid, "give one of --body TEXT, --body-file FILE and --lines"};
   }
   if (verb.body) return *verb.body;
   if (verb.lines) return std::string();
@@ -208,7 +207,7 @@ Result<int> run(const RenewVerb& verb, const StoreTarget& target) {
   }
   if (lost.empty()) return kExitDone;
   return Error{Code::conflict,
-               fmt::format("{} of queue {} went to others or are finished: stop that work",
+               fmt::format("{} of queue {} went to other holders or are finished: stop that work",
                            count_of(lost.size(), "lease"), verb.queue)};
 }
 

@@ -19,18 +19,18 @@ namespace {
 Result<std::string> url_of(const StoreTarget& target) {
   if (!target.at.empty()) return target.at;
   return Error{Code::invalid,
-               fmt::format("--at (DUNLIN_AT) must name the store, as {}",
+               fmt::format("--at (DUNLIN_AT) must name the store, e.g. {}",
                            forms_of([](const Engine& one) { return one.init != nullptr; }))};
 }
 
 // Whether the person at the terminal says so.
 Result<bool> asked() {
   if (isatty(STDIN_FILENO) != 1) {
-    return Error{Code::invalid,
-                 "nobody can be asked here: --yes destroys the store without a "
-                 "question"};
+    return Error{
+        Code::invalid,
+        "cannot ask for confirmation without a terminal: --yes destroys the store without asking"};
   }
-  fmt::print(stderr, "All jobs, results and blobs in it are lost. Destroy it? [y/N] ");
+  fmt::print(stderr, "All jobs, results and blobs in this store will be lost. Destroy it? [y/N] ");
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
 }
@@ -78,7 +78,7 @@ Result<int> run(const DestroyVerb& verb, const StoreTarget& target) {
   const std::string url = TRY(url_of(target));
   if (!verb.yes && !TRY(asked())) return kExitFailed;
   TRY(destroy_store(url, open_options(target)));
-  if (!target.quiet && !target.json) TRY(print("the store is gone\n"));
+  if (!target.quiet && !target.json) TRY(print("the store is destroyed\n"));
   return kExitDone;
 }
 

@@ -28,9 +28,9 @@ std::string row_json(const Row& row) {
 
 Result<std::string> value_of(const PutVerb& verb) {
   if (verb.value.has_value() == !verb.value_file.empty()) {
-    return Error{Code::invalid,
-                 "a put needs a VALUE or --value-file FILE: give one of them (a VALUE that begins "
-                 "with '-' goes after '--')"};
+    return Error{
+        Code::invalid,
+        "give either a VALUE or --value-file FILE (a VALUE that begins with '-' goes after '--')"};
   }
   return verb.value ? *verb.value : read_input(verb.value_file, kValueMax);
 }

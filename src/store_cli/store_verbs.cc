@@ -96,13 +96,13 @@ std::string check_text(const CheckReport& report) {
                      human_size(report.blob_bytes));
   if (!report.locked) {
     out +=
-        "it was read without a lock, as its folder cannot be written: if a hub writes there now, "
-        "stop the hub and check again\n";
+        "the store was read without a lock, because its folder cannot be written: if a hub is "
+        "using it, stop the hub and check again\n";
   }
   if (report.torn_bytes > 0) {
     out += fmt::format(
-        "the last {} are of a write that was cut off and never acknowledged: that "
-        "is no damage\n",
+        "the last {} belong to a write that was interrupted and never acknowledged: that is not "
+        "damage\n",
         count_of(report.torn_bytes, "byte"));
   }
   return out;
@@ -126,7 +126,7 @@ Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {
     made = std::move(listed).value();
   } else if (listed.error().code ==
              Code::denied) {  // A user of a store need not be allowed to list an account.
-    complain("what was made cannot be listed: " + listed.error().what);
+    complain("cannot list what was made: " + listed.error().what);
   } else {
     return listed.error();
   }
@@ -150,7 +150,7 @@ Result<int> run(const CheckVerb& verb, const StoreTarget& target) {
   } else {
     const std::string verdict =
         whole ? fmt::format("{} is whole\n", verb.folder)
-              : fmt::format("{} is damaged in {}: keep a copy, and restore a backup\n", verb.folder,
+              : fmt::format("{} is damaged in {}: keep a copy and restore a backup\n", verb.folder,
                             count_of(report.damages.size(), "place"));
     TRY(print(check_text(report) + damage_text(report) + verdict));
   }

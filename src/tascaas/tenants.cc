@@ -17,15 +17,15 @@ constexpr Millis kDropHold = std::chrono::seconds(60);
 
 Error no_tenant(const std::string& name) {
   return {Code::not_found,
-          fmt::format("there is no tenant {}: `dunlin tenant list` shows those there are",
+          fmt::format("there is no tenant {}: `dunlin tenant list` shows the tenants that exist",
                       quote(name))};
 }
 
 Result<void> check(const std::string& name, const TenantSettings& settings) {
   if (!is_name(name) || name.size() > kTenantNameMax) {
-    return Error{Code::invalid, fmt::format("a tenant's name is [A-Za-z0-9._-], at most {} "
-                                            "characters: not {}",
-                                            kTenantNameMax, quote(name))};
+    return Error{Code::invalid,
+                 fmt::format("a tenant's name has 1 to {} characters of A-Z a-z 0-9 . _ -: not {}",
+                             kTenantNameMax, quote(name))};
   }
   if (settings.max_partitions < 1 || settings.max_partitions > kPartitionsMax ||
       settings.init_partitions < 1 || settings.init_partitions > settings.max_partitions) {
@@ -95,9 +95,10 @@ Result<std::string> add_tenant(Store& store, const std::string& name,
   const Result<uint64_t> added = store.commit(writes);
   if (added.ok()) return secret;
   if (added.error().code != Code::conflict) return added.error();
-  return Error{Code::conflict, fmt::format("there is a tenant {} already: choose another name, or "
-                                           "remove it first",
-                                           name)};
+  return Error{
+      Code::conflict,
+      fmt::format("the tenant {} exists already: choose another name, or remove that one first",
+                  name)};
 }
 
 Result<Tenant> read_tenant(Table& table, const std::string& name) {

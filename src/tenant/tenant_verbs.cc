@@ -45,8 +45,8 @@ Result<std::vector<Input>> inputs_of(const std::vector<std::string>& files) {
     const std::string name = std::filesystem::path(file).filename().string();
     const std::string key = std::string(tascaas::kInput) + tascaas::file_key_of(name);
     if (!tascaas::is_file_name(std::string(tascaas::kInput) + name)) {
-      return Error{Code::invalid, fmt::format("{} cannot be the name of a file of a tenant: it has "
-                                              "%XX, or more than {} bytes, or none",
+      return Error{Code::invalid, fmt::format("{} cannot be the name of a tenant's file: it is "
+                                              "empty, has %XX in it, or is longer than {} bytes",
                                               quote(name), tascaas::kFileKeyMax)};
     }
     inputs.push_back({key, file});
@@ -109,7 +109,7 @@ Result<int> run(const TenantAddVerb& verb, const StoreTarget& target) {
     TRY(print(json_line(object)));
   } else {
     TRY(print(secret + "\n"));
-    if (!target.quiet) complain("this is the secret of the tenant; it cannot be shown again");
+    if (!target.quiet) complain("this is the tenant's secret; it cannot be shown again");
   }
   return kExitDone;
 }

@@ -39,8 +39,9 @@ uint64_t HubClientMind::call(const Request& request, Millis deadline, Instant no
   };
   if (refusal_) return fail(refusal_->code, refusal_->what);
   if (pending_.size() >= options_.pending_max) {
-    return fail(Code::full, fmt::format("{} requests to {} await their answers: collect some first",
-                                        pending_.size(), options_.peer));
+    return fail(Code::full,
+                fmt::format("{} requests to {} are still unanswered: collect some answers first",
+                            pending_.size(), options_.peer));
   }
   Pending pending{.frame = {}, .deadline = {}, .patience = patience_for(request, deadline)};
   pending.deadline = after(now, pending.patience);
@@ -52,9 +53,10 @@ uint64_t HubClientMind::call(const Request& request, Millis deadline, Instant no
                                            size - kFrameHeaderSize, kFrameMax));
   }
   if (pending_bytes_ + size > options_.pending_bytes_max) {
-    return fail(Code::full, fmt::format("{} bytes of requests to {} await their answers: collect "
-                                        "some first",
-                                        pending_bytes_, options_.peer));
+    return fail(
+        Code::full,
+        fmt::format("{} bytes of requests to {} are still unanswered: collect some answers first",
+                    pending_bytes_, options_.peer));
   }
   if (state_ == State::welcomed) effects_.send += pending.frame;
   pending_bytes_ += size;

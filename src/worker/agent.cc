@@ -184,7 +184,8 @@ void Agent::upload(const WorkerMind::Upload& upload) {
     while (!result.ok() && passing(result.error()) && !stop_when_full_ &&
            !leaves_within(kUploadPause)) {
       if (!std::exchange(said, true)) {
-        log::warning("cannot store an output yet file={}: {}", upload.file, result.error().what);
+        log::warning("cannot store an output yet, trying again file={}: {}", upload.file,
+                     result.error().what);
       }
       result = try_upload(upload);
     }
@@ -218,7 +219,7 @@ bool Agent::leaves_within(Millis pause) const {
 void Agent::say_trouble(const Error& error, Instant now) {
   const bool never = error.code == Code::unsupported;
   if ((!passing(error) && !never) || now < quiet_until_) return;
-  log::warning("the store cannot do what was asked, trying again: {}", error.what);
+  log::warning("a request to the store failed, trying again: {}", error.what);
   quiet_until_ = now + kTroubleSaid;
 }
 

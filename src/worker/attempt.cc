@@ -86,7 +86,7 @@ Attempt nap(std::string_view text) {
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (!whole || !(ms >= 0 && ms <= kSleepMaxMs)) {
     return refused(model::BLAME_TASK, Code::invalid,
-                   fmt::format("sleep wants a number of milliseconds, not {}", quote(text)));
+                   fmt::format("sleep needs a number of milliseconds, not {}", quote(text)));
   }
   Attempt attempt;
   attempt.kind = Attempt::Kind::sleep;
@@ -137,11 +137,11 @@ std::string program_there(const model::Spec& spec, const std::vector<std::string
 }
 
 Attempt not_here(const std::string& folder, std::string_view kind, const std::string& name) {
-  return refused(model::BLAME_TASK, Code::not_found,
-                 fmt::format("there is no {} {}: this worker does not have the folder {}, from "
-                             "which the job was submitted; share it, or name with --cwd a folder "
-                             "that workers have",
-                             kind, quote(name), quote_path(folder)));
+  return refused(
+      model::BLAME_TASK, Code::not_found,
+      fmt::format("there is no {} {}: this worker does not have the folder {}, from which the job "
+                  "was submitted; share that folder, or name one that workers have with --cwd",
+                  kind, quote(name), quote_path(folder)));
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ void call(const TaskFunction& function, std::string_view argument, model::Outcom
   } catch (const std::exception& error) {
     failed(error.what());
   } catch (...) {
-    failed("the function threw something that is no std::exception");
+    failed("the function threw something that is not a std::exception");
   }
 }
 

@@ -35,7 +35,7 @@ void Capture::add(std::string_view bytes) {
   }
   if (!spool(bytes)) {
     trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
-    log::warning("output of a task is cut: {}", trouble_);
+    log::warning("the output of a task is incomplete: {}", trouble_);
     cut_ += bytes.size();
   }
 }

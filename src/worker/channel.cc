@@ -101,7 +101,7 @@ std::string Channel::next() {
   if (!ready_) {
     const auto turn = turns_.next(who_, unwanted_);
     if (!turn.ok() || turn.value().code != balance::Code::ok) {
-      trouble_ = turn.ok() ? "it was silent for too long, and others have its iterations"
+      trouble_ = turn.ok() ? "it was silent for too long, and other partitions have its iterations"
                            : turn.error().what;
       return "end\n";
     }
@@ -128,7 +128,7 @@ std::string Channel::leave(uint64_t done) {
     return "error nobody else is there to do the rest: go on, or fail and be started again\n";
   }
   if (!left.ok() || left.value() != Left::yes) {
-    trouble_ = left.ok() ? "it was silent for too long, and others have its iterations"
+    trouble_ = left.ok() ? "it was silent for too long, and other partitions have its iterations"
                          : left.error().what;
   } else {
     ended_ = true;
@@ -148,11 +148,12 @@ Result<void> Channel::close(bool well) {
   turns_.lose(who_);
   if (!well) return {};
   if (!trouble_.empty()) return Error{Code::conflict, trouble_};
-  return Error{Code::invalid,
-               asked_ ? "it ended before its iterations were done: it must ask for more until it "
-                        "is told to end"
-                      : "it did not ask for iterations until it was told to end, on descriptor 3 "
-                        "or over HTTP: its program must, or be submitted without --iterations"};
+  return Error{
+      Code::invalid,
+      asked_ ? "it exited before its iterations were done: a program must ask for more until it is "
+               "told to end"
+             : "it exited without asking for iterations until it was told to end: its program must "
+               "ask on descriptor 3 or over HTTP, or be submitted without --iterations"};
 }
 
 // Over HTTP.

@@ -131,7 +131,7 @@ TEST_F(Channels, ALaterAttemptTakesThePlace) {
   EXPECT_EQ(ask(*early, "next\n"), "end");
   const Result<void> closed = early->close(true);
   ASSERT_FALSE(closed.ok());
-  EXPECT_NE(closed.error().what.find("others have its iterations"), std::string::npos);
+  EXPECT_NE(closed.error().what.find("other partitions have its iterations"), std::string::npos);
   while (ask(*late, "next\n") != "end") continue;
   EXPECT_TRUE(late->close(true).ok());
   const LedgerNow now = read_ledger(store->table(), job, posix_clock().wall()).value();
@@ -165,7 +165,7 @@ TEST_F(Channels, WhoAsksNowhereUntilTheEndGivesAllBack) {
   ASSERT_TRUE(take_turn(store->table(), {job, 0, 1, 1}, {seen, posix_clock()}).value().span);
   const Result<void> closed = channel->close(true);
   ASSERT_FALSE(closed.ok());
-  EXPECT_NE(closed.error().what.find("did not ask for iterations"), std::string::npos);
+  EXPECT_NE(closed.error().what.find("exited without asking for iterations"), std::string::npos);
   EXPECT_EQ(pool(), 10U);
 }
 

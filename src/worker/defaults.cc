@@ -28,9 +28,11 @@ Result<WorkerOptions> with_defaults(WorkerOptions options) {
   }
   if (options.slots == 0) options.slots = default_slots();
   if (options.slots > kSlotsMax) {
-    return Error{Code::invalid, fmt::format("{} slots are too many for one worker: at most {}; "
-                                            "start several workers",
-                                            options.slots, kSlotsMax)};
+    return Error{
+        Code::invalid,
+        fmt::format(
+            "{} slots are too many for one worker, which can have {}: start several workers",
+            options.slots, kSlotsMax)};
   }
   for (const std::string& tag : options.tags) {
     if (!is_tag(tag)) return Error{Code::invalid, fmt::format("{} is not a tag", quote(tag))};
@@ -40,7 +42,7 @@ Result<WorkerOptions> with_defaults(WorkerOptions options) {
         static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(getpagesize());
   }
   if (options.hold < std::chrono::seconds(1) || options.hold > std::chrono::hours(1)) {
-    return Error{Code::invalid, fmt::format("a hold of {} ms is not possible: it is from 1s to 1h",
+    return Error{Code::invalid, fmt::format("a hold of {} ms is out of range: give 1s to 1h",
                                             options.hold.count())};
   }
   return options;
@@ -48,10 +50,10 @@ Result<WorkerOptions> with_defaults(WorkerOptions options) {
 
 Result<void> check_user(bool allow_root) {
   if (geteuid() != 0 || allow_root) return {};
-  return Error{Code::denied,
-               "a worker does not run as root, because tasks would have all of its rights: start "
-               "it as another user, name one for the tasks with --run-as, or accept that with "
-               "--allow-root"};
+  return Error{
+      Code::denied,
+      "a worker does not run as root, because its tasks would have all rights: start it as another "
+      "user, name a user for the tasks with --run-as, or allow it with --allow-root"};
 }
 
 }  // namespace dunlin

@@ -157,8 +157,8 @@ Result<void> lock(int folder, const std::string& name) {
                    fmt::format("cannot lock the folder {}: {}", name, std::strerror(errno))};
     }
     if (round == kRoundsMax) {
-      return Error{Code::denied, fmt::format("another worker uses the folder {}: give this one its "
-                                             "own with --folder, or end that one",
+      return Error{Code::denied, fmt::format("another worker uses the folder {}: give this worker "
+                                             "its own with --folder, or stop the other one",
                                              name)};
     }
     poll(nullptr, 0, kRoundMs);

@@ -249,10 +249,9 @@ TEST(Process, LimitsAreSet) {
   const Ending ending = slots.run(spec);
   EXPECT_EQ(ending.outcome.out().bytes(), "8\n");
   EXPECT_EQ(ending.outcome.exit(), 128 + SIGXFSZ);
-  EXPECT_EQ(
-      ending.outcome.why(),
-      "exit code 153: it wrote a file larger than its limit of 4.0 KiB; 1 file that it left in "
-      "its fresh folder went with it, \"file\": name with --cwd a folder that stays");
+  EXPECT_EQ(ending.outcome.why(),
+            "exit code 153: it wrote a file larger than its limit of 4.0 KiB; its fresh folder was "
+            "removed with 1 file in it, \"file\": name with --cwd a folder that stays");
 }
 
 TEST(Process, ATaskThatUsesMoreMemoryThanItMayIsEndedAndTold) {
@@ -428,7 +427,7 @@ TEST(Process, CleanupRunsInTheFolderWithTheEnvironmentAndIsOnlyNoted) {
   const Ending ending = slots.run(spec);
   EXPECT_EQ(ending.outcome.state(), model::STATE_OK);
   EXPECT_EQ(ending.outcome.why(),
-            "cleanup: exit code 4; 1 file that it left in its fresh folder went with it, \"file\": "
+            "cleanup: exit code 4; its fresh folder was removed with 1 file in it, \"file\": "
             "name with --cwd a folder that stays");
   EXPECT_EQ(ending.outcome.out().bytes(), "");
   EXPECT_EQ(read_file(slots.root() + "/job-1"), "made\n");

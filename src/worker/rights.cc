@@ -44,8 +44,8 @@ Result<void> check_capabilities(const std::string& name) {
   const auto has = [ours](unsigned number) { return ((ours >> number) & 1U) != 0; };
   for (const Capability& needed : kNeeded) {
     if (has(needed.number)) continue;
-    return Error{Code::denied, fmt::format("tasks cannot run as {}: that takes root, with the "
-                                           "capability {}; start the worker so, or as {} itself",
+    return Error{Code::denied, fmt::format("tasks cannot run as {}, because the worker lacks the "
+                                           "capability {}: start it as root, or as {} itself",
                                            name, needed.name, name)};
   }
   if (!has(CAP_SYS_PTRACE)) {
@@ -80,10 +80,11 @@ Result<void> check_parents(const std::string& folder) {
     }
     const bool open = (found.st_mode & 0022U) != 0 && (found.st_mode & S_ISVTX) == 0;
     if (found.st_uid != 0 || open) {
-      return Error{Code::denied,
-                   fmt::format("others than root can write to {}, and so could do with root's "
-                               "rights what they like: give with --folder one where only root can",
-                               path.string())};
+      return Error{
+          Code::denied,
+          fmt::format("users other than root can write to {}, and could use that to gain root's "
+                      "rights: name with --folder a folder that only root can write to",
+                      path.string())};
     }
     if (path == path.parent_path()) return {};
   }
@@ -102,10 +103,11 @@ Result<TaskUser> find_task_user(const std::string& name) {
                              failed == 0 ? "" : ": ", failed == 0 ? "" : std::strerror(failed))};
   }
   if (found.pw_uid == 0) {
-    return Error{Code::invalid,
-                 fmt::format("tasks cannot run as {}, who has all rights: name another user, one "
-                             "that nothing else runs as",
-                             quote(name))};
+    return Error{
+        Code::invalid,
+        fmt::format(
+            "tasks cannot run as {}, who has all rights: name a user that nothing else runs as",
+            quote(name))};
   }
   TRY(check_capabilities(name));
   TRY(check_system());
@@ -135,8 +137,8 @@ Result<void> check_place(const TaskUser& user, const std::string& folder) {
   setfsgid(static_cast<gid_t>(own_gid));
   if (failed == 0) return {};
   return Error{Code::denied,
-               fmt::format("the user {} of the tasks cannot get to the folder {}: {}; "
-                           "give one with --folder whose parents all may enter",
+               fmt::format("the tasks' user {} cannot reach the folder {}: {}; name with --folder "
+                           "one whose parent folders everybody may enter",
                            user.name, folder, std::strerror(failed))};
 }
 

@@ -171,8 +171,7 @@ void Slot::say_where(const Attempt& attempt, model::Outcome& outcome) const {
   }
   if (left.count > 0) {
     text += fmt::format(
-        "{}{} that it left in its fresh folder went with it, {}{}: name with --cwd "
-        "a folder that stays",
+        "{}its fresh folder was removed with {} in it, {}{}: name with --cwd a folder that stays",
         text.empty() ? "" : "; ", count_of(left.count, "file"), quote_path(left.name),
         left.count > 1 ? " among them" : "");
   }

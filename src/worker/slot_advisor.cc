@@ -30,14 +30,14 @@ std::optional<uint32_t> SlotAdvisor::take(Instant now) {
   for (const Answer& answer : answers_.take()) {
     due_ = now + who_.scale_time * 2 / 3;
     if (!answer.advice.ok()) {
-      log::warning("no advice about slots: {}", answer.advice.error().what);
+      log::warning("cannot get advice on slots: {}", answer.advice.error().what);
       continue;
     }
     told_ = answer.begun;
     const uint64_t advised =
         balance::slots_advised(answer.advice.value(), who_.slots, who_.max_slots);
     if (advised == who_.slots) continue;
-    log::info("{} slots instead of {}, as advised", advised, who_.slots);
+    log::info("using {} slots instead of {}, as advised", advised, who_.slots);
     who_.slots = advised;
     slots = static_cast<uint32_t>(advised);
   }

@@ -98,7 +98,7 @@ TEST(Slots, ASleepOfNoNumberIsRefused) {
   const Ending ending = slots.run(spec);
   EXPECT_EQ(ending.outcome.state(), model::STATE_REFUSED);
   EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);
-  EXPECT_EQ(ending.outcome.why(), "sleep wants a number of milliseconds, not \"-1\"");
+  EXPECT_EQ(ending.outcome.why(), "sleep needs a number of milliseconds, not \"-1\"");
 }
 
 TEST(Slots, AnUnknownBuiltinIsRefused) {
@@ -139,7 +139,7 @@ TEST(Slots, WhatAFunctionReportsOrThrowsIsItsFailure) {
            {"reports", "no such number"},
            {"throws", "thrown \\xff"},
            {"complains", shorten(long_complaint(), 1000)},
-           {"strange", "the function threw something that is no std::exception"}}) {
+           {"strange", "the function threw something that is not a std::exception"}}) {
     const Ending ending = slots.run(slots.function(name));
     EXPECT_EQ(ending.outcome.state(), model::STATE_FAILED);
     EXPECT_EQ(ending.outcome.blame(), model::BLAME_TASK);

@@ -61,7 +61,7 @@ void Turns::lose(const Taker& who) {
                            return true;
                          });
   if (!lost.ok()) {
-    log::warning("a partition ends without giving back its iterations job={} partition={}: {}",
+    log::warning("a partition ended without giving back its iterations job={} partition={}: {}",
                  who.job.id, who.partition, lost.error().what);
   }
 }

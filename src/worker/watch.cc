@@ -60,8 +60,8 @@ void Watch::look_at_folder() {
                           human_size(folder.bytes), human_size(bounds_.folder));
   } else if (!folder.complete) {
     excess_ = fmt::format(
-        "its folder has too many files, or too deep or locked ones, to see whether it keeps "
-        "to its limit of {}",
+        "its folder cannot be checked against its limit of {}: it has too many files, or folders "
+        "that are too deep or locked",
         human_size(bounds_.folder));
   }
 }

@@ -56,8 +56,8 @@ Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
   if (verb.infrastructure.empty()) {
     if (verb.max_slots == 0) return {};
     return Error{Code::invalid,
-                 "--max-slots is for workers that follow advice: name their --infrastructure, or "
-                 "give --slots"};
+                 "--max-slots is for workers that follow advice: give --infrastructure, too, or "
+                 "use --slots"};
   }
   if (!is_name(verb.infrastructure)) {
     return Error{Code::invalid, fmt::format("the infrastructure {} is not 1 to 64 characters of "
@@ -66,15 +66,14 @@ Result<void> read_advice(const WorkerVerb& verb, AgentOptions& options) {
   }
   if (verb.slots == 0) slots = std::min(slots, options.slots.slots);
   if (options.slots.slots < slots || options.slots.slots > kSlotsMax) {
-    return Error{Code::invalid, fmt::format("--max-slots {} is not from --slots, which is {}, to "
-                                            "{}",
-                                            options.slots.slots, slots, kSlotsMax)};
+    return Error{Code::invalid,
+                 fmt::format("--max-slots {} must be at least --slots, which is {}, and at most {}",
+                             options.slots.slots, slots, kSlotsMax)};
   }
   options.scale_time = TRY(parse_duration(verb.scale_time));
   if (options.scale_time < kScaleTimeLeast || options.scale_time > tascaas::kScaleTimeMax) {
-    return Error{Code::invalid, fmt::format("a --scale-time of {} is not possible: it is from 1s "
-                                            "to 24h",
-                                            verb.scale_time)};
+    return Error{Code::invalid,
+                 fmt::format("--scale-time {} is out of range: give 1s to 24h", verb.scale_time)};
   }
   return {};
 }
@@ -83,7 +82,7 @@ Result<uint64_t> read_limit(const char* option, const std::string& text, uint64_
   if (text.empty()) return uint64_t{0};
   const uint64_t bytes = TRY(parse_size(text));
   if (bytes >= least) return bytes;
-  return Error{Code::invalid, fmt::format("{} {} is too little for any task: give {} at least",
+  return Error{Code::invalid, fmt::format("{} {} is too little for any task: give at least {}",
                                           option, text, human_size(least))};
 }
 
@@ -107,12 +106,12 @@ Result<std::string> default_folder(const WorkerVerb& verb, const std::string& id
 // What a worker waits for that was asked to leave.
 void say_why_it_waits(const WorkerMind& mind, Millis hold) {
   if (mind.busy() > 0) {
-    log::info("still here: {} must end first", count_of(mind.busy(), "running task"));
+    log::info("waiting for {} to end", count_of(mind.busy(), "running task"));
     return;
   }
   log::info(
-      "still here: the store must take back what this worker holds, and does not answer; one more "
-      "signal leaves at once, and others get it when its lease ends, within {}",
+      "waiting for the store, which does not answer, to take back this worker's tasks; one more "
+      "signal exits at once, and other workers get the tasks when their leases end, within {}",
       human_time(hold));
 }
 
@@ -124,7 +123,7 @@ bool serve(Agent& agent, int signals, Millis hold) {
     agent.turn(std::min(look, posix_clock().now() + std::chrono::hours(1)), signals);
     if (posix_clock().now() >= look) {
       if (agent.mind().holds() == 0) {
-        log::warning("left without telling the store, which does not answer");
+        log::warning("exiting without telling the store, which does not answer");
         return true;
       }
       say_why_it_waits(agent.mind(), hold);
@@ -134,15 +133,15 @@ bool serve(Agent& agent, int signals, Millis hold) {
       look = posix_clock().now() + kFarewell;
       ++asked;
       if (asked == 1) {
-        log::info(
-            "leaving: running tasks are finished first, a second signal gives them back "
-            "at once");
+        log::info("leaving: running tasks finish first; a second signal gives them back at once");
         agent.drain();
       } else if (asked == 2) {
-        log::info("leaving now: running tasks are stopped and given back");
+        log::info("leaving now: stopping the running tasks and giving them back");
         agent.stop();
       } else {
-        log::warning("left before the store knew: others get the tasks when their leases end");
+        log::warning(
+            "exiting before the store took the tasks back; other workers get them when their "
+            "leases end");
         return false;
       }
     }
@@ -153,12 +152,12 @@ bool serve(Agent& agent, int signals, Millis hold) {
 // Whose rights tasks have, and what they may use.
 void add_rule_options(CLI::App& command, WorkerVerb& verb) {
   command
-      .add_option("--run-as", verb.run_as,
-                  "Run tasks as this user, who cannot reach what is the worker's (as root)")
+      .add_option(
+          "--run-as", verb.run_as,
+          "Run tasks as this user, who cannot reach the worker's token and processes (needs root)")
       ->envname("DUNLIN_RUN_AS");
   command
-      .add_flag("--allow-sudo", verb.allow_sudo,
-                "Let tasks gain rights that the worker does not have, by sudo and the like")
+      .add_flag("--allow-sudo", verb.allow_sudo, "Let tasks gain more rights by sudo and the like")
       ->envname("DUNLIN_ALLOW_SUDO");
   command
       .add_option("--task-procs", verb.task_procs,
@@ -170,16 +169,17 @@ void add_rule_options(CLI::App& command, WorkerVerb& verb) {
                   "End a task that uses more memory than this: 512M, 4G")
       ->envname("DUNLIN_TASK_MEMORY");
   command
-      .add_option("--task-disk", verb.task_disk,
-                  "End a task with more in its folder than this, or with a larger file anywhere")
+      .add_option(
+          "--task-disk", verb.task_disk,
+          "End a task that has more than this in its folder, or writes a larger file anywhere")
       ->envname("DUNLIN_TASK_DISK");
   command
       .add_flag("--enforce-mem", verb.enforce_mem,
-                "End a task that uses more memory than its job says it needs (--mem)")
+                "End a task that uses more memory than its job asked for (--mem)")
       ->envname("DUNLIN_ENFORCE_MEM");
   command
       .add_flag("--debuggable", verb.debuggable,
-                "Let debuggers of its user into the worker, and its tasks, too; and core dumps")
+                "Allow debuggers of the same user, which includes tasks, and core dumps")
       ->envname("DUNLIN_DEBUGGABLE");
 }
 
@@ -237,46 +237,55 @@ Result<int> run(const WorkerVerb& verb) {
 void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
   CLI::App& command = *app.add_subcommand("worker", "Pull tasks from a store and run them");
   command.footer(
-      "Example:\n"
-      "  dunlin worker --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n"
-      "  dunlin worker --slots 16 --tag python3.11 --tag org=star --idle-exit 10m\n"
-      "  dunlin worker --infrastructure lab --slots 2 --max-slots 16\n"
-      "SIGTERM finishes what runs and leaves; a second one gives it back at once,\n"
-      "a third one does not wait until the store has taken it back.\n");
+      "Example:\n  dunlin worker --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n  dunlin "
+      "worker --slots 16 --tag python3.11 --tag org=star --idle-exit 10m\n  dunlin worker "
+      "--infrastructure lab --slots 2 --max-slots 16\nOn SIGTERM the worker finishes its running "
+      "tasks and exits; on a second one it gives them\nback at once; on a third one it does not "
+      "wait for the store to take them back.\n");
   add_store_options(command, verb.target);
   add_rule_options(command, verb);
-  command.add_option("--slots,-j", verb.slots, "Tasks at once (default: the cores)")
+  command
+      .add_option("--slots,-j", verb.slots,
+                  "How many tasks to run at once (default: the number of cores)")
       ->envname("DUNLIN_SLOTS");
   command
       .add_option("--infrastructure", verb.infrastructure,
-                  "Name of the machines it belongs to: it has as many slots as the work needs")
+                  "Group that this worker belongs to; its number of slots then follows the demand, "
+                  "up to --max-slots")
       ->envname("DUNLIN_INFRASTRUCTURE");
   command
       .add_option("--max-slots", verb.max_slots,
-                  "How many these may become (default: --slots, or the cores)")
+                  "The most slots that --infrastructure may give it (default: --slots, or the "
+                  "number of cores)")
       ->envname("DUNLIN_MAX_SLOTS");
   command
-      .add_option("--scale-time", verb.scale_time,
-                  "How long is measured before the slots change; the same for all workers")
+      .add_option(
+          "--scale-time", verb.scale_time,
+          "How long to measure before the number of slots changes; use the same for all workers")
       ->capture_default_str()
       ->envname("DUNLIN_SCALE_TIME");
-  command.add_option("--tag", verb.tags, "What this worker has, for --requires; repeatable")
+  command.add_option("--tag", verb.tags, "Tag that jobs can require with --requires; repeatable")
       ->envname("DUNLIN_TAG");
-  command.add_option("--mem", verb.mem, "Memory for tasks, as 16G (default: the machine's)")
+  command
+      .add_option("--mem", verb.mem, "Memory for tasks, e.g. 16G (default: all of the machine's)")
       ->envname("DUNLIN_MEM");
-  command.add_option("--gpus", verb.gpus, "GPUs for tasks")->envname("DUNLIN_GPUS");
-  command.add_option("--name", verb.name, "Its id (default: host-pid-xxxx)")
+  command.add_option("--gpus", verb.gpus, "Number of GPUs for tasks")->envname("DUNLIN_GPUS");
+  command.add_option("--name", verb.name, "Id of this worker (default: host-pid-xxxx)")
       ->envname("DUNLIN_NAME");
   command
       .add_option("--hold", verb.hold,
-                  "After this long without a sign of life its tasks go to others")
+                  "Hand the tasks to other workers if this one gives no sign of life for this long")
       ->default_str(human_time(WorkerOptions().hold))
       ->envname("DUNLIN_HOLD");
-  command.add_option("--idle-exit", verb.idle_exit, "Leave after so long without work, as 10m")
+  command.add_option("--idle-exit", verb.idle_exit, "Exit after this long without work, e.g. 10m")
       ->envname("DUNLIN_IDLE_EXIT");
-  command.add_option("--folder", verb.folder, "Where tasks run (default: the user's state folder)")
+  command
+      .add_option("--folder", verb.folder,
+                  "Folder for the worker's files and the tasks' fresh folders (default: in your "
+                  "state folder)")
       ->envname("DUNLIN_FOLDER");
-  command.add_flag("--allow-root", verb.allow_root, "Run although the user is root")
+  command
+      .add_flag("--allow-root", verb.allow_root, "Allow the worker and its tasks to run as root")
       ->envname("DUNLIN_ALLOW_ROOT");
   command.callback([&verb, &exit_code] {
     const Result<int> ran = run(verb);

@@ -30,13 +30,13 @@ expect 2 "$DUNLIN" submit --array 0-999999999999 -- true
 expect 2 "$DUNLIN" submit --array 9-1 -- true
 expect 2 "$DUNLIN" submit --array x -- true
 expect 2 "$DUNLIN" submit --array "" -- true
-says "$err" "does not name numbers of 0 to 9223372036854775807"
+says "$err" "does not consist of numbers from 0 to 9223372036854775807"
 expect 2 "$DUNLIN" submit --array=-5-5 -- true
-says "$err" "does not name numbers"
+says "$err" "does not consist of numbers"
 expect 2 "$DUNLIN" submit --array 0-18446744073709551615 -- true
-says "$err" "does not name numbers"
+says "$err" "does not consist of numbers"
 expect 2 "$DUNLIN" submit --array 0-9:0 -- true
-says "$err" "the step is 1 or more"
+says "$err" "has the step 0"
 expect 2 "$DUNLIN" submit --iterations 9007199254740993 -- true
 says "$err" "at most 9007199254740991"
 expect 2 "$DUNLIN" run --array "" -- true

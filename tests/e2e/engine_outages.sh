@@ -79,6 +79,6 @@ kill_hub
 for name in native cloud; do within 20 grep "warning.*127.0.0.1.*trying again until it is back" $name.log; done
 start_door --listen "127.0.0.1:$hub_port"
 for name in native cloud; do
-  within 30 grep "127.0.0.1.* answers again, after" $name.log
+  within 30 grep "127.0.0.1.* answers again after" $name.log
   same "$(grep -c "trying again until it is back" $name.log)" "$(grep -c "answers again" $name.log)"
 done

@@ -33,7 +33,7 @@ done
 same "$(curl -s -o reply -w '%{http_code}' -H "Authorization: Bearer $(<writer)" \
   -H 'Content-Type: application/json' -d '{"line":"x","env":{"A":"1","A":"2"}}' \
   "http://$rest/api/v1/jobs")" 400
-says "$(<reply)" "stands there twice"
+says "$(<reply)" "appears twice"
 
 within 15 grep -q "more lines about connections were left out" hub.log
 [ "$(awk '/^VmRSS/ {print $2}' /proc/"$hub"/status)" -lt $((200 << 10)) ] || fail "it keeps memory"

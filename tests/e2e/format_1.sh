@@ -59,7 +59,7 @@ cp -r older/. hub
 (umask 077 && head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >hub/token)
 head -c 8M /dev/zero >hub/filler 2>/dev/null && fail "the disk is not small"
 start_hub
-says "$(<hub.log)" "nothing can be written yet" "No space left"
+says "$(<hub.log)" "the store cannot write yet" "No space left"
 says "$("$DUNLIN" store get rows key)" "key       53"
 large_is_whole || fail "the blob is another one on a full disk"
 expect 1 "$DUNLIN" store put rows new value

@@ -82,16 +82,16 @@ same "$("$DUNLIN" status late --json | jq .tasks)" 12
 # One that nothing can meet is told so, early.
 submit --name never --iterations 1e9 --finish-by 30s --partitions-max 4 --span 100ms -- \
   "$work/part" 0.01
-within 60 sh -c '"$DUNLIN" status never | grep -q "cannot be met like this: +[0-9]* slots would"'
+within 60 sh -c '"$DUNLIN" status never | grep -q "will be missed: +[0-9]* slots would meet it"'
 expect 0 "$DUNLIN" cancel never
 
 # Programs that do not play along.
 submit --name deaf --iterations 10 --retries 0 -- true
 ends_as failed deaf
-says "$(of deaf 0 why)" "did not ask for iterations" "descriptor 3"
+says "$(of deaf 0 why)" "exited without asking for iterations" "descriptor 3"
 submit --name hasty --iterations 10 --partitions 1 --retries 0 -- 'echo next >&3; read -r x <&3'
 ends_as failed hasty
-says "$(of hasty 0 why)" "ended before its iterations were done"
+says "$(of hasty 0 why)" "exited before its iterations were done"
 submit --name rude --iterations 10 --partitions 1 --retries 0 -- \
   'echo mumble >&3; read -r x <&3; echo "$x"; exit 1'
 ends_as failed rude

@@ -7,7 +7,7 @@ start_hub
 start_worker w1 --slots 1
 expect 6 "$DUNLIN" submit --wait -- 'head -c 20000000 /dev/zero'
 [ ${#out} = 0 ] || fail "zeros are no text"
-says "$err" "task 0" "not whole" "No space left"
+says "$err" "task 0" "incomplete" "No space left"
 [[ $err != *--output-max* ]] || fail "--output-max is blamed: $err"
 expect 6 "$DUNLIN" results last
 says "$("$DUNLIN" results last --json)" '"state":"ok"' stdout_cut "No space left"

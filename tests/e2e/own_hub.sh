@@ -27,7 +27,7 @@ says "$err" token --token-file DUNLIN_TOKEN_FILE
 
 # Somebody without the note has no token, and hears how to give one.
 expect 4 env XDG_STATE_HOME="$work/other" "$DUNLIN" list --at "$url"
-says "$err" "wants a token" --token-file DUNLIN_TOKEN_FILE
+says "$err" "requires a token" --token-file DUNLIN_TOKEN_FILE
 
 # A REST service has its own token by the note, and gives it to no client.
 "$DUNLIN" rest --listen 127.0.0.1:0 >rest.out 2>rest.log &
@@ -88,7 +88,7 @@ kill_worker
 stop_hub
 same "$(ls state/dunlin/hubs | wc -l)" 1
 expect 3 "$DUNLIN" list
-says "$err" "none of your hubs"
+says "$err" "no hub running on this machine"
 
 # Who wants none leaves none.
 "$DUNLIN" hub --data hub3 --listen 127.0.0.1:0 --no-note >hub3.out 2>hub3.log &

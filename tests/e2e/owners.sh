@@ -9,7 +9,7 @@ for who in ann bob; do "$DUNLIN" token --data hub --scope submit --owner $who >$
 "$DUNLIN" token --data hub --scope read --owner ann >ann.reads
 "$DUNLIN" token --data hub --scope worker >worker.token
 expect 2 "$DUNLIN" token --data hub --scope worker --owner ann
-says "$err" "read or submit"
+says "$err" "read and submit only"
 expect 2 "$DUNLIN" token --data hub --scope submit --owner a.b
 expect 2 "$DUNLIN" token --data hub --scope submit --owner ann --aws
 says "$err" --owner

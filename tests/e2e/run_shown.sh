@@ -32,7 +32,7 @@ big=("$DUNLIN" run -j2 'head -c 300000 /dev/zero | tr "\0" {}; echo {} >>big.ran
 code=0
 "${big[@]}" >/dev/full 2>said || code=$?
 same "$code" 1
-says "$(<said)" "standard output" "No space left" "the same line goes on"
+says "$(<said)" "standard output" "No space left" "run the same command again"
 same "$("${big[@]}" 2>/dev/null | tr -d a | wc -c)" 300000
 same "$(sort -u big.ran | wc -l)" 2
 expect 1 "$DUNLIN" run --joblog /dev/full 'echo {}' ::: 1

@@ -57,7 +57,7 @@ printf '[[job]]\nname = "one"\ncommand = "true"\n[[job]]\nname = "two"\ncommand 
 same "$("$DUNLIN" status two --quiet)" waiting
 says "$("$DUNLIN" explain two)" "waits for 1 job" "is open"
 says "$("$DUNLIN" cancel one)" "cancelled job"
-says "$("$DUNLIN" cancel one)" "had ended before"
+says "$("$DUNLIN" cancel one)" "has already ended"
 expect 1 "$DUNLIN" wait one two
 says "$out" "was cancelled" "was skipped: job"
 same "$("$DUNLIN" list --state skipped --json | grep -c '"name":"two"')" 1

@@ -45,11 +45,11 @@ same "$(of "$job" 0 '|[.state,.stdout_size,.stdout_cut,.stderr]|tojson')" \
   '["ok",1048576,98951424,"done\n"]'
 expect 0 "$DUNLIN" logs "$job" 0 --stderr
 { "$DUNLIN" logs "$job" 0 2>cut.err || echo $? >cut.code; } | cmp -n 1048576 - /dev/zero
-says "$(<cut.err)" "stdout is not whole" "94.4 MiB" --output-max
+says "$(<cut.err)" "stdout is incomplete" "94.4 MiB" --output-max
 same "$(<cut.code)" 6
 expect 6 "$DUNLIN" results "$job"
 says "$out" "94.4 MiB are missing"
-says "$err" "task 0" "not whole" --output-max
+says "$err" "task 0" "incomplete" --output-max
 expect 6 "$DUNLIN" submit --wait --output-max 1K -- sh -c 'head -c 5000 /dev/zero | tr "\0" x'
 same "${#out}" 1024
 says "$err" "after 1.0 KiB another 3.9 KiB are missing" --output-max

@@ -36,7 +36,7 @@ start_hub --listen "0.0.0.0:$(free_ports 1)" --tls-cert hub-test.pem --tls-key h
   stop_worker
   expect 4 env XDG_STATE_HOME="$work/other" "$DUNLIN" list \
     --at "$(sed -n 1p "$(grep -l "^$hub\$" state/dunlin/hubs/* | head -n 1)")"
-  says "$err" "wants a token"
+  says "$err" "requires a token"
   # Who names the address of all has its token by the note.
   expect 0 "$DUNLIN" list --at "dunlin+tls://127.0.0.1:$port" --tls-ca hub-test.pem
 )

@@ -21,8 +21,8 @@ refused --jobs '"+1"' 'as in -j 4' -- run -j+1 echo ::: 1
 refused --max-args '"0"' '1 or more' -- run -n 0 echo ::: 1
 refused 'TASK is missing' 'dunlin logs --help' -- logs last
 refused --json --quiet 'give one' -- list --json --quiet
-refused 'wants a value' -- submit --array
-refused '"{}"' 'goes after --' -- submit --array 0-3 echo {}
+refused 'needs a value' -- submit --array
+refused '"{}"' 'put the command after --' -- submit --array 0-3 echo {}
 refused '"more"' -- status last more
 refused '"--unknown"' 'dunlin run --help' -- run --unknown echo ::: 1
 refused -- worker --slots x --allow-root
@@ -52,7 +52,7 @@ for braces in '{3}' '{-1}' '{= s/a/b/ =}'; do
   expect 0 "$DUNLIN" run -k "echo '$braces' {}" ::: a b
   same "$out" "$braces a"$'\n'"$braces b"
   same "$(wc -l <<<"$err")" 1
-  says "$err" "$braces in the command is no placeholder and stays as it is"
+  says "$err" "$braces in the command is not a placeholder and stays as it is"
   expect 0 "$DUNLIN" run -q "echo '$braces' {}" ::: a
   same "$err" ""
 done
@@ -68,8 +68,8 @@ expect 0 "$DUNLIN" help run
 says "$out" --keep-order
 refused '"nosuch"' -- help nosuch
 refused '"store pus"' 'did you mean push?' -- help store pus
-refused '"foo"' 'too much' 'dunlin run --help' -- help run foo
-refused '"foo"' 'too much' -- help store push foo
+refused '"foo"' 'not expected' 'dunlin run --help' -- help run foo
+refused '"foo"' 'not expected' -- help store push foo
 refused '"store pus"' -- store pus --help
 expect 0 "$DUNLIN" run --version
 says "$out" "dunlin 0."

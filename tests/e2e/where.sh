@@ -38,7 +38,7 @@ expect 0 "$DUNLIN" submit --json-lines own.json --wait
 says "$out" "$work/w1.folder/"
 jq -cn '{argv: ["pwd"], cwd: "sub"}' >own.json
 expect 2 "$DUNLIN" submit --cwd task --json-lines own.json
-says "$err" 'own.json:1' '"sub"' "from the root"
+says "$err" 'own.json:1' '"sub"' "absolute path"
 mkdir '{x}'
 expect 0 "$DUNLIN" submit --cwd '{x}' --wait -- pwd
 same "$out" "$work/mine/{x}"
@@ -55,14 +55,14 @@ same "$out" "the real one"
 # A fresh folder: empty, and what goes with it is said by each who looks.
 expect 0 "$DUNLIN" submit --cwd task --wait -- 'ls -A; echo a >out.txt; echo b >second'
 same "$out" ""
-says "$err" "task 0: 2 files that it left in its fresh folder went with it, \"out.txt\" among them" "--cwd"
+says "$err" "task 0: its fresh folder was removed with 2 files in it, \"out.txt\" among them" "--cwd"
 expect 0 "$DUNLIN" results last
-says "$err" "2 files that it left"
+says "$err" "was removed with 2 files in it"
 expect 0 "$DUNLIN" logs last 0
-says "$err" "2 files that it left"
-says "$(of last 0 why)" "2 files that it left"
+says "$err" "was removed with 2 files in it"
+says "$(of last 0 why)" "was removed with 2 files in it"
 expect 0 "$DUNLIN" submit --cwd task --array 0-2 --wait -- 'echo {} >only'
-says "$err" "1 file that it left" "likewise 2 others"
+says "$err" "was removed with 1 file in it" "likewise 2 others"
 long=simulation-of-the-large-basin-at-noon-part-1.dat
 expect 0 "$DUNLIN" submit --cwd task --wait -- "echo x >$long"
 says "$err" "$long" "name with --cwd a folder that stays"
@@ -71,18 +71,18 @@ expect 0 "$DUNLIN" submit --cwd task --wait -- 'echo x >$TMPDIR/t; rm $TMPDIR/t;
 
 # Also of a task that failed.
 expect 1 "$DUNLIN" submit --cwd task --wait -- 'echo a >out.txt; exit 3'
-says "$err" "1 file that it left"
+says "$err" "was removed with 1 file in it"
 for look in 'logs last 0' 'results last --quiet'; do
   expect 0 "$DUNLIN" $look
-  says "$err" "1 file that it left in its fresh folder went with it, \"out.txt\""
+  says "$err" "its fresh folder was removed with 1 file in it, \"out.txt\""
 done
-says "$(of last 0 why)" "1 file that it left"
+says "$(of last 0 why)" "was removed with 1 file in it"
 expect 0 "$DUNLIN" results last
-says "$out" "1 file that it left"
+says "$out" "was removed with 1 file in it"
 
 # What cannot be is refused before it is submitted.
 expect 2 "$DUNLIN" submit --cwd task -- ./sim
-says "$err" '"./sim"' --cwd "whole path"
+says "$err" '"./sim"' --cwd "absolute path"
 expect 2 "$DUNLIN" submit --cwd task -- './sim >out'
 mkdir task
 expect 2 "$DUNLIN" submit --cwd task -- pwd
@@ -109,7 +109,7 @@ echo go >gate &
 ends_as failed "$(<away/first)"
 says "$(of "$(<away/first)" 0 why)" '"./sim"' "does not have the folder \"$work/elsewhere\"" --cwd
 ends_as failed "$(<away/second)"
-says "$(of "$(<away/second)" 0 why)" "exit code 1; it ran in a fresh folder" "$work/elsewhere" "1 file that it left"
+says "$(of "$(<away/second)" 0 why)" "exit code 1; it ran in a fresh folder" "$work/elsewhere" "was removed with 1 file in it"
 same "$("$DUNLIN" logs "$(<away/second)" 0)" ""
 same "$(ls elsewhere)" file
 wait %% 2>/dev/null || true
@@ -132,7 +132,7 @@ if [ "$(id -u)" = 0 ]; then
   for tag in three four; do
     expect 0 "$DUNLIN" submit --requires $tag --wait -- 'ls; echo x >file'
     same "$out" ""
-    says "$err" "it ran in a fresh folder, as tasks of this worker may not enter \"$work/closed\"" "1 file that it left"
+    says "$err" "it ran in a fresh folder, as tasks of this worker may not enter \"$work/closed\"" "was removed with 1 file in it"
     expect 1 "$DUNLIN" submit --requires $tag --wait -- ./sim
     says "$err" "cannot enter the folder \"$work/closed\""
   done

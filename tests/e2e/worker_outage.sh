@@ -27,7 +27,7 @@ kill_hub
 kill -TERM "$worker"
 is_gone "$worker"
 wait "$worker" || fail "it ended with $?"
-says "$(cat idle.log)" "left without telling the store"
+says "$(cat idle.log)" "exiting without telling the store"
 
 # One that holds something says what it waits for.
 start_hub --listen "127.0.0.1:$port"
@@ -37,9 +37,9 @@ submit --name held -- "echo >$work/begun; exec sleep 1000"
 read -r -t 60 <begun || fail "it did not begin"
 kill_hub
 kill -TERM "$worker"
-wait_for holds.log "still here: 1 running task must end first"
+wait_for holds.log "waiting for 1 running task to end"
 kill -TERM "$worker"
-wait_for holds.log "still here: the store must take back what this worker holds"
+wait_for holds.log "waiting for the store, which does not answer, to take back"
 says "$(cat holds.log)" "within 20s"
 kill -TERM "$worker"
 is_gone "$worker"

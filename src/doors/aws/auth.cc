@@ -17,9 +17,9 @@ constexpr std::string_view kMismatch =
     "`dunlin token --aws`) and the clock";
 
 constexpr std::string_view kUnsignedQuery =
-    "the request has no signature of version 4 (SDKs of before 2014 sign with version 2, which is "
-    "not supported: use a newer one), or none at all: give the client an access key of this hub "
-    "(DIR/aws-credentials, or `dunlin token --aws`)";
+    "the request is not signed with version 4 (SDKs from before 2014 use version 2, which is not "
+    "supported: use a newer one): give the client an access key of this hub (DIR/aws-credentials, "
+    "or `dunlin token --aws`)";
 
 bool names_sqs(std::string_view credential) {
   return credential.find("/sqs/aws4") != std::string_view::npos;

@@ -191,7 +191,7 @@ Result<void> Door::received(PeerId peer, std::string_view bytes, Instant now) {
   const std::unique_ptr<Exchange>& exchange = found->second->exchange;
   const size_t kept = found->second->reader.unread() + (exchange ? exchange->body.size() : 0);
   if (holdings_.is_too_much(kept) && (!exchange || exchange->wants_body())) {
-    return Error{Code::full, "all connections together have begun more than is kept"};
+    return Error{Code::full, "all connections together have sent too many incomplete requests"};
   }
   return {};
 }
@@ -226,7 +226,7 @@ void Door::let_on() {
 
 void Door::drop_the_slow() {
   for (const PeerId peer : holdings_.too_slow(now_)) {
-    peers_.drop(peer, "it sends its request too slowly");
+    peers_.drop(peer, "the client sends its request too slowly");
   }
   if (now_ < sweep_at_) return;
   sweep_at_ = now_ + kSweepEvery;
@@ -234,7 +234,8 @@ void Door::drop_the_slow() {
     if (connection->finishing || connection->held_back) continue;
     const bool sends = connection->exchange && connection->exchange->wants_body();
     const Millis silent = now_ - connection->heard_at;
-    if (sends && silent > kSilentMax) peers_.drop(peer, "it says nothing in the middle of a body");
+    if (sends && silent > kSilentMax)
+      peers_.drop(peer, "the client stopped in the middle of a body");
     if (connection->exchange || silent <= kIdleMax) continue;
     connection->finishing = true;
     peers_.finish(peer);
@@ -255,7 +256,7 @@ Result<void> Door::closed(PeerId peer) {
   }
   const bool busy = connection.exchange != nullptr;
   erase(peer);
-  if (busy) return Error{Code::invalid, "it left before its request was answered"};
+  if (busy) return Error{Code::invalid, "the client left before its request was answered"};
   return {};
 }
 

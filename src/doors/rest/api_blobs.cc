@@ -57,7 +57,7 @@ Result<void> check_free(std::string_view name) {
   for (const std::string_view theirs : {"jobs/", "tascaas/"}) {
     if (!name.starts_with(theirs)) continue;
     return Error{Code::denied,
-                 fmt::format("names that begin with {} are not for others to write", theirs)};
+                 fmt::format("names that begin with {} can be written by Dunlin only", theirs)};
   }
   return {};
 }
@@ -129,7 +129,7 @@ void add_blob_routes(std::vector<Route>& routes) {
                                     .summary = "The last name of the page before"},
                                    {.name = "prefix",
                                     .most = static_cast<int64_t>(kKeyMax),
-                                    .summary = "Only those whose name begins like this"}},
+                                    .summary = "Only blobs whose name begins with this"}},
                     .scope = "read",
                     .reply_schema = R"({"$ref":"#/components/schemas/Blobs"})",
                     .handler = list_blobs});
@@ -143,8 +143,8 @@ void add_blob_routes(std::vector<Route>& routes) {
   put.reply_type = "application/json";
   put.statuses = "201 200";
   routes.push_back(std::move(put));
-  Route erase =
-      blob_route("DELETE", "Erase a blob; one that is gone is fine", "worker", delete_blob);
+  Route erase = blob_route("DELETE", "Erase a blob; succeeds if the blob does not exist", "worker",
+                           delete_blob);
   erase.reply_type = "";
   erase.statuses = "204";
   routes.push_back(std::move(erase));

@@ -53,7 +53,7 @@ class Stream {
   // False: there are too many, which was the reply.
   Result<bool> begin() {
     if (!place_) {
-      TRY(call_.reply(problem(429, "full", "there are too many streams: try again")));
+      TRY(call_.reply(problem(429, "full", "there are too many streams: try again later")));
       return false;
     }
     TRY(call_.begin(200, {{"content-type", "text/event-stream"},
@@ -202,7 +202,7 @@ constexpr Parameter kSeconds{.name = "seconds",
 void add_event_routes(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
                     .pattern = "/jobs/{id}/events",
-                    .summary = "Events `progress` of a job, and `end`, which is the last",
+                    .summary = "Events `progress` of a job, and at last `end`",
                     .parameters = {kJobId, kSeconds, kLast},
                     .scope = "read",
                     .handler = job_events,
@@ -210,7 +210,7 @@ void add_event_routes(std::vector<Route>& routes) {
                     .statuses = "200 204"});
   routes.push_back({.method = "GET",
                     .pattern = "/events",
-                    .summary = "Events `progress` and `end` of all jobs that are open or come",
+                    .summary = "Events `progress` and `end` of all open and new jobs",
                     .parameters = {kSeconds, kLast},
                     .scope = "read",
                     .handler = all_events,

@@ -134,20 +134,21 @@ Result<void> need_worker(Store& store) {
 }
 
 void add_job_routes(std::vector<Route>& routes) {
-  routes.push_back({.method = "POST",
-                    .pattern = "/jobs",
-                    .summary = "Submit a job; with a key again, it is the same job",
-                    .parameters = {{.name = "Idempotency-Key",
-                                    .in = In::header,
-                                    .least = 1,
-                                    .most = 64,
-                                    .summary = "The client's name for this submission, of A-Z a-z "
-                                               "0-9 . _ -"}},
-                    .scope = "submit",
-                    .body_schema = job_schema(),
-                    .reply_schema = R"({"$ref":"#/components/schemas/Submitted"})",
-                    .handler = post_job,
-                    .statuses = "201 200"});
+  routes.push_back(
+      {.method = "POST",
+       .pattern = "/jobs",
+       .summary = "Submit a job; submitting again with the same key returns the existing job",
+       .parameters = {{.name = "Idempotency-Key",
+                       .in = In::header,
+                       .least = 1,
+                       .most = 64,
+                       .summary = "The client's name for this submission, of A-Z a-z "
+                                  "0-9 . _ -"}},
+       .scope = "submit",
+       .body_schema = job_schema(),
+       .reply_schema = R"({"$ref":"#/components/schemas/Submitted"})",
+       .handler = post_job,
+       .statuses = "201 200"});
   routes.push_back({.method = "GET",
                     .pattern = "/jobs",
                     .summary = "The jobs, newest first",
@@ -157,31 +158,32 @@ void add_job_routes(std::vector<Route>& routes) {
                                     .summary = "Only those",
                                     .choices = "waiting|open|done|failed|cancelled|skipped"},
                                    filter("owner", "Only theirs"),
-                                   filter("name", "Only those with this name")},
+                                   filter("name", "Only jobs with this name")},
                     .scope = "read",
                     .reply_schema = R"({"$ref":"#/components/schemas/Jobs"})",
                     .handler = list_jobs});
   routes.push_back({.method = "GET",
                     .pattern = "/jobs/{id}",
-                    .summary = "How far a job is",
+                    .summary = "The progress of a job",
                     .parameters = {kJobId},
                     .scope = "read",
                     .reply_schema = R"({"$ref":"#/components/schemas/Progress"})",
                     .handler = get_job});
   routes.push_back({.method = "GET",
                     .pattern = "/jobs/{id}/explain",
-                    .summary = "Why a job is not further than it is",
+                    .summary = "Why a job is not making progress",
                     .parameters = {kJobId},
                     .scope = "read",
                     .reply_schema = R"({"$ref":"#/components/schemas/Explained"})",
                     .handler = explain});
-  routes.push_back({.method = "POST",
-                    .pattern = "/jobs/{id}/cancel",
-                    .summary = "End a job: within a second what runs is stopped and no more starts",
-                    .parameters = {kJobId},
-                    .scope = "submit",
-                    .reply_schema = R"({"$ref":"#/components/schemas/Cancelled"})",
-                    .handler = cancel});
+  routes.push_back(
+      {.method = "POST",
+       .pattern = "/jobs/{id}/cancel",
+       .summary = "Cancel a job: its running tasks stop within a second, and no more start",
+       .parameters = {kJobId},
+       .scope = "submit",
+       .reply_schema = R"({"$ref":"#/components/schemas/Cancelled"})",
+       .handler = cancel});
   routes.push_back({.method = "POST",
                     .pattern = "/jobs/{id}/retry",
                     .summary = "Run the failed tasks of a job that has ended again",

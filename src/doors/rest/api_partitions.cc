@@ -64,7 +64,8 @@ Result<Taker> find_partition(const Call& call, Table& table, uint32_t attempt) {
 }
 
 Error given_up() {
-  return conflict("the partition was silent for too long, and others have its iterations");
+  return conflict(
+      "the partition was silent for too long, and other partitions have its iterations");
 }
 
 Error not_given(uint64_t said, uint64_t given) {
@@ -113,7 +114,8 @@ Result<void> post_leave(Call& call, Store& store) {
   Memory& memory = call.setting().memory;
   const std::unique_lock lock = memory.take_turns(who.job.id);
   const Place place = TRY(find_place(table, who));
-  if (!place.here) return conflict("the partition has not asked yet: it has no place to leave");
+  if (!place.here)
+    return conflict("the partition cannot leave, because it has not asked for iterations yet");
   // One that has left may say so again.
   if (place.ended ? asked.count != place.given : asked.count > place.given) {
     return not_given(asked.count, place.given);
@@ -146,17 +148,18 @@ constexpr std::string_view kLeaveBody = R"({"type":"object","properties":{
 }  // namespace
 
 void add_partition_routes(std::vector<Route>& routes) {
-  routes.push_back({.method = "POST",
-                    .pattern = "/jobs/{id}/partitions/{partition}/next",
-                    .summary = "What a partition does next; with the same numbers again, the same",
-                    .parameters = {kJobId, kPartition},
-                    .scope = "worker",
-                    .body_schema = kNextBody,
-                    .reply_schema = R"({"$ref":"#/components/schemas/Turn"})",
-                    .handler = post_next});
+  routes.push_back(
+      {.method = "POST",
+       .pattern = "/jobs/{id}/partitions/{partition}/next",
+       .summary = "The next iterations for a partition; the same question gets the same answer",
+       .parameters = {kJobId, kPartition},
+       .scope = "worker",
+       .body_schema = kNextBody,
+       .reply_schema = R"({"$ref":"#/components/schemas/Turn"})",
+       .handler = post_next});
   routes.push_back({.method = "POST",
                     .pattern = "/jobs/{id}/partitions/{partition}/leave",
-                    .summary = "A partition ends with what it has done, and others do the rest",
+                    .summary = "End a partition with what it has done; others do the rest",
                     .parameters = {kJobId, kPartition},
                     .scope = "worker",
                     .body_schema = kLeaveBody,

@@ -132,7 +132,7 @@ constexpr std::string_view kVersion = R"({"type":"object","properties":{
   "required":["v","version","api"]})";
 
 constexpr std::string_view kTenantJob = R"({"type":"object","description":
-    "A refused job file is no job: it has only file, state, refused and taken_ms","properties":{
+    "A refused job file is not a job: it has only file, state, refused and taken_ms","properties":{
     "v":{"type":"integer"},"job":{"type":"string"},"file":{"type":"string"},
     "state":{"type":"string","enum":["refused","waiting","running","done","failed","lost"]},
     "refused":{"type":"string"},"taken_ms":{"type":"integer"},"iterations":{"type":"integer"},

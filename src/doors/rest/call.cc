@@ -117,7 +117,7 @@ Result<std::string> Call::read_body(size_t max) {
       if (time > kPatience &&
           static_cast<int64_t>(body.size()) * 1000 < kBytesPerS * time.count()) {
         keep_alive_ = false;
-        return Error{Code::unavailable, "the body comes too slowly"};
+        return Error{Code::unavailable, "the body arrives too slowly"};
       }
     }
     if (body.size() <= max) return body;
@@ -129,7 +129,7 @@ Result<void> Call::take_memory(size_t bytes) {
   if (share_.grow_to(bytes)) return {};
   keep_alive_ = false;
   return Error{Code::unavailable,
-               "the service keeps as much of requests and replies as it may: try again later"};
+               "the service has no room for this request or its reply now: try again later"};
 }
 
 Result<void> Call::put(std::string_view bytes) {

@@ -64,7 +64,7 @@ Result<Connection::Got> Connection::receive(std::string& into, Instant deadline,
 
 Result<void> Connection::send(std::string_view bytes, Millis stall) {
   if (tls_) {
-    if (!tls_->ready()) return broken("has not shaken hands");
+    if (!tls_->ready()) return broken("has not finished the TLS handshake");
     TRY(tls_->send(bytes, wire_));
     return send_wire(stall);
   }

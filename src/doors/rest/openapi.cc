@@ -73,7 +73,7 @@ ordered_json content(std::string_view type, std::string_view schema) {
 ordered_json replies_of(const Family& family, const Route& route) {
   ordered_json replies;
   for (const std::string& status : split(route.statuses, ' ')) {
-    ordered_json& reply = replies[status] = {{"description", "It went well"}};
+    ordered_json& reply = replies[status] = {{"description", "Success"}};
     const bool empty = route.reply_type.empty() || status == "204" || route.method == "HEAD";
     if (!empty) reply["content"] = content(route.reply_type, route.reply_schema);
   }
@@ -133,8 +133,8 @@ ordered_json components_of(const Family& family) {
        content("application/problem+json", R"({"$ref":"#/components/schemas/Problem"})")}};
   if (family.bearer) {
     components["securitySchemes"]["bearer"] = scheme(
-        "A token of the hub (`dunlin token`), with a scope: read, submit, worker or admin; "
-        "each allows what those before it do");
+        "A token of the hub (`dunlin token`) with a scope: read, submit, worker or admin; each "
+        "allows what those before it allow");
   }
   if (family.secret) {
     components["securitySchemes"]["secret"] =

@@ -97,14 +97,12 @@ Result<int> run(const RestVerb& verb) {
 }
 
 void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code) {
-  CLI::App& command = *app.add_subcommand("rest", "Serve REST beside any store");
+  CLI::App& command = *app.add_subcommand("rest", "Serve the REST service beside any store");
   command.footer(
-      "Example:\n"
-      "  dunlin rest --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n"
-      "  dunlin rest --at postgres://me@db/lab --listen 0.0.0.0:443 --tls-cert s.pem --tls-key "
-      "s.key\n"
-      "At a store without tokens, --token-file is where clients find the one they need; it is made "
-      "if it is missing.\n");
+      "Example:\n  dunlin rest --at dunlin://127.0.0.1:7070 --token-file ~/hub/token\n  dunlin "
+      "rest --at postgres://me@db/lab --listen 0.0.0.0:443 --tls-cert s.pem --tls-key s.key\nFor a "
+      "store without tokens, --token-file names the file with the token that clients need;\nthe "
+      "service makes it if it is missing.\n");
   add_store_options(command, verb.target);
   rest::add_debuggable_flag(command, verb.server, "the service");
   rest::add_listen_option(command, verb.server, "DUNLIN_REST_LISTEN");

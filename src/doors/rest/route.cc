@@ -124,7 +124,7 @@ Result<void> check(const Parameter& parameter, std::string_view value) {
       int64_t number = 0;
       const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
       if (value.empty() || failed != std::errc() || end != value.data() + value.size()) {
-        return wrong(parameter, fmt::format("is no whole number: {}", quote(value)));
+        return wrong(parameter, fmt::format("is not a whole number: {}", quote(value)));
       }
       if (number < parameter.least || number > parameter.most) {
         return wrong(parameter,

@@ -7,18 +7,21 @@
 namespace dunlin::rest {
 
 void add_listen_option(CLI::App& command, ServerOptions& options, const std::string& variable) {
-  command.add_option("--listen", options.listen, "Address host:port; port 0 picks a free one")
+  command
+      .add_option("--listen", options.listen,
+                  "Address to listen on, host:port; port 0 picks a free port")
       ->envname(variable)
       ->delimiter(',')
       ->capture_default_str();
 }
 
 void add_tls_options(CLI::App& command, ServerOptions& options) {
-  command.add_option("--tls-cert", options.tls_cert, "Certificate with its chain (PEM)")
+  command.add_option("--tls-cert", options.tls_cert, "TLS certificate with its chain (PEM file)")
       ->envname("DUNLIN_TLS_CERT");
-  command.add_option("--tls-key", options.tls_key, "Private key of the certificate (PEM)")
+  command.add_option("--tls-key", options.tls_key, "Private key of the TLS certificate (PEM file)")
       ->envname("DUNLIN_TLS_KEY");
-  command.add_flag("--insecure", options.insecure, "Listen beyond this machine without TLS")
+  command
+      .add_flag("--insecure", options.insecure, "Allow listening beyond this machine without TLS")
       ->envname("DUNLIN_INSECURE");
 }
 
@@ -36,7 +39,7 @@ void add_service_options(CLI::App& command, ServerOptions& options) {
 void add_debuggable_flag(CLI::App& command, ServerOptions& options, const std::string& what) {
   command
       .add_flag("--debuggable", options.debuggable,
-                "Let debuggers of its user into " + what + "; and core dumps")
+                "Allow debuggers of the same user into " + what + ", and core dumps")
       ->envname("DUNLIN_DEBUGGABLE");
 }
 

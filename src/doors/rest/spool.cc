@@ -15,7 +15,7 @@ constexpr size_t kMemoryMax = 256 << 10;
 Result<std::unique_ptr<File>> open_hidden() {
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-  if (failed) return Error{Code::unavailable, "there is no folder for temporary files"};
+  if (failed) return Error{Code::unavailable, "cannot find a folder for temporary files"};
   const std::string path = (folder / fmt::format("dunlin-{:016x}", random_seed())).string();
   auto file = TRY(posix_disk().create(path));
   TRY(posix_disk().remove(path));

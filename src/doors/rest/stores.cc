@@ -20,12 +20,13 @@ Result<Stores::Lent> Stores::with_token(const std::string& token) {
     // A store that was opened with it may still be here.
     const std::optional<TokenText> text = parse_token_text(token);
     if (text && text->has_expired(clock_.wall())) {
-      return Error{Code::denied, "the token has expired: make another one with `dunlin token`"};
+      return Error{Code::denied, "the token has expired: make a new one with `dunlin token`"};
     }
     return borrow(token);
   }
   if (!equal(*only_, token)) {
-    return Error{Code::denied, "the token is not that of this service: use the one in its file"};
+    return Error{Code::denied,
+                 "the token does not belong to this service: use the one in its token file"};
   }
   return own();
 }

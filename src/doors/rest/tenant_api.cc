@@ -183,7 +183,7 @@ constexpr Parameter kKey{.name = "key",
                          .most = kKeyBytes,
                          .summary = "input/NAME, or output/results/JOB/worker-N/results.dat"};
 constexpr Parameter kAfter{
-    .name = "after", .most = kKeyBytes, .summary = "What the page before said to be next"};
+    .name = "after", .most = kKeyBytes, .summary = "The `next` of the page before"};
 
 void add_job_views(std::vector<Route>& routes) {
   routes.push_back({.method = "GET",
@@ -194,13 +194,13 @@ void add_job_views(std::vector<Route>& routes) {
                     .handler = get_jobs});
   routes.push_back({.method = "GET",
                     .pattern = "/jobs/{job}",
-                    .summary = "How far a job is",
+                    .summary = "The progress of a job",
                     .parameters = {kJob},
                     .reply_schema = R"({"$ref":"#/components/schemas/TenantJob"})",
                     .handler = get_job});
   routes.push_back({.method = "GET",
                     .pattern = "/jobs/{job}/partitions",
-                    .summary = "The partitions of a job, one row each",
+                    .summary = "The partitions of a job, one row for each",
                     .parameters = {kJob},
                     .reply_schema = R"({"$ref":"#/components/schemas/Partitions"})",
                     .handler = get_partitions});
@@ -223,7 +223,7 @@ Family tenant_family() {
                                           kAfter,
                                           {.name = "prefix",
                                            .most = kKeyBytes,
-                                           .summary = "Only those whose key begins like this"}},
+                                           .summary = "Only files whose key begins with this"}},
                            .reply_schema = R"({"$ref":"#/components/schemas/TenantFiles"})",
                            .handler = get_files});
   family.routes.push_back({.method = "GET",
@@ -240,7 +240,7 @@ Family tenant_family() {
        .parameters = {kKey,
                       {.name = "again",
                        .type = Type::flag,
-                       .summary = "The same job file as before is to be another job"}},
+                       .summary = "Make another job of a job file that was put before"}},
        .body_schema = "{}",
        .reply_schema = R"({"$ref":"#/components/schemas/TenantPut"})",
        .handler = put_file,

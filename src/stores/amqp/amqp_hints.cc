@@ -36,7 +36,7 @@ Result<Receipt> parse_receipt(std::string_view text) {
     const auto [rest, no_tag] = std::from_chars(dash + 1, end, receipt.tag);
     if (no_tag == std::errc() && rest == end) return receipt;
   }
-  return Error{Code::invalid, fmt::format("{} is no receipt of RabbitMQ", quote(text))};
+  return Error{Code::invalid, fmt::format("{} is not a receipt of RabbitMQ", quote(text))};
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ Result<void> AmqpHints::send_once(const std::string& queue, std::span<const std:
   TRY(link_.declare(queue, deadline));
   returned = TRY(link_.publish(queue, returned, deadline));
   if (returned.empty()) return {};
-  return Error{Code::unavailable, fmt::format("the queue {} at {} is deleted again and again",
-                                              queue, link_.address().text())};
+  return Error{Code::unavailable, fmt::format("the queue {} at {} keeps being deleted", queue,
+                                              link_.address().text())};
 }
 
 Result<void> AmqpHints::send(std::string_view queue, std::span<const std::string> hints) {

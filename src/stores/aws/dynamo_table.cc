@@ -50,7 +50,7 @@ Result<Row> row_of(const json& item) {
   Row row = {text_of(item, "k"), value.value_or(""), number_of(item, "n")};
   if (!value || row.version == 0) {
     return Error{Code::corrupt,
-                 fmt::format("row {} of table {} in DynamoDB is not one that we wrote", row.key,
+                 fmt::format("row {} of table {} in DynamoDB was not written by Dunlin", row.key,
                              text_of(item, "t"))};
   }
   return row;
@@ -328,7 +328,7 @@ Answer DynamoTable::on(const Commit& commit) {
     // It would be possible by now.
     const Millis pause = backoff(tries, link_.random());
     if (link_.clock().now() + pause >= deadline) {
-      return Error{Code::unavailable, fmt::format("DynamoDB cancels the commit all the time: {}",
+      return Error{Code::unavailable, fmt::format("DynamoDB keeps cancelling the commit: {}",
                                                   written.value().message)};
     }
     wait_until(link_.clock().now() + pause, link_.clock());

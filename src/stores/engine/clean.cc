@@ -25,7 +25,7 @@ void Engine::drop_dead_segments() {
     const uint32_t oldest = log_->oldest();
     const auto dropped = log_->drop_oldest();
     if (!dropped.ok()) {
-      log::warning("cannot drop segment {}, will try again: {}", oldest, dropped.error().what);
+      log::warning("cannot drop segment {}, trying again later: {}", oldest, dropped.error().what);
       return;
     }
     index_->forget_segments_before(oldest + 1);
@@ -44,7 +44,7 @@ void Engine::clean(size_t bytes_written) {
   const size_t effort = std::max(kEffort * bytes_written, kEffortMin);
   const auto bytes = log_->read_segment(oldest, clean_offset_, effort + kRecordHead + kRecordMax);
   if (!bytes.ok()) {
-    log::warning("cannot clean segment {}, will try again: {}", oldest, bytes.error().what);
+    log::warning("cannot clean segment {}, trying again later: {}", oldest, bytes.error().what);
     return;
   }
   size_t at = 0;
@@ -53,7 +53,7 @@ void Engine::clean(size_t bytes_written) {
                                    log_->place_of(oldest, clean_offset_ + at));
     const auto record = framed ? decode(framed->payload) : std::nullopt;
     if (!record) {
-      log::warning("segment {} is damaged at offset {}: it is kept as it is", oldest,
+      log::warning("segment {} is damaged at offset {} and is kept as it is", oldest,
                    clean_offset_ + at);
       break;
     }

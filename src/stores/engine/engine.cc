@@ -17,8 +17,8 @@ bool holds(const Lease& lease, const Item& item) {
 }
 
 Error stale(const Lease& lease, const std::string& queue) {
-  return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: it was handed "
-                                      "to another holder, or this one has gone on since",
+  return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: another "
+                                      "holder got the message, or this one has kept it since",
                                       lease.id, queue)};
 }
 
@@ -472,9 +472,9 @@ Answer Engine::on(BlobPart&& request, Instant now) {
 Answer Engine::on(BlobEnd&& request, Instant now) {
   TRY(writable(now));
   const BlobState* before = index_->blob(request.name);
-  const Error other{Code::conflict, fmt::format("blob {} exists with other bytes: a name is "
-                                                "written once, take another",
-                                                request.name)};
+  const Error other{
+      Code::conflict,
+      fmt::format("blob {} exists with other bytes: choose another name", request.name)};
   if (before != nullptr && before->size != request.size) return other;
   const auto file = blobs_.end(request);
   if (!file.ok()) return file.error();

@@ -67,8 +67,8 @@ Result<void> Log::scan(const Mark& mark, const std::map<uint32_t, SegmentHeader>
     const Scanned scanned = scan_segment(bytes, rules, visit);
     if (scanned.damage) return to_error(*scanned.damage);
     if (scanned.torn > 0) {
-      log::info("cut a torn tail file={} offset={} bytes={}", rules.path, scanned.end,
-                scanned.torn);
+      log::info("cut off an unacknowledged tail file={} offset={} bytes={}", rules.path,
+                scanned.end, scanned.torn);
     }
     segment.end = scanned.end;
     if (next != headers.end()) sealed_bytes_ += segment.end;
@@ -95,8 +95,9 @@ Result<void> Log::go_on(const Mark& mark) {
   // room for it can be read all the same: resume() begins the segment.
   const auto added = add_segment();
   if (added.ok()) return {};
-  log::warning("nothing can be written yet, for lack of a segment of the newer format: {}",
-               added.error().what);
+  log::warning(
+      "the store cannot write yet, because it cannot begin a segment of the new format: {}",
+      added.error().what);
   broken_ = true;
   return {};
 }
@@ -117,13 +118,13 @@ Result<void> Log::doubt(const ReadMark& read) const {
   if (read.mark.segment != 0 || next_batch_ == 1) return {};
   if (read.blank) {
     return to_error({path, 0,
-                     "both copies are blank, so nobody can tell whether segments of the log are "
-                     "missing: restore the folder from a backup; or, to go on with the segments "
-                     "that are there, remove this file"});
+                     "both copies are blank, so segments of the log may be missing without a "
+                     "trace: restore the folder from a backup, or remove this file to go on with "
+                     "the segments that are there"});
   }
   log::warning(
-      "{}: no copy of it is whole, so segments may be missing at both ends of the log: compare the "
-      "store with a backup. It goes on with segments {} to {}",
+      "{}: neither copy is whole, so segments may be missing at both ends of the log; compare the "
+      "store with a backup. Going on with segments {} to {}",
       path, oldest(), newest());
   return {};
 }

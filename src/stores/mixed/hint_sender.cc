@@ -57,7 +57,7 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
     if (hints_ == nullptr) return;
     const auto sent = hints_->send(queue, hints);
     if (!sent.ok() && failing_.empty()) {
-      log::warning("no hints are sent, work is found more slowly: {}", sent.error().what);
+      log::warning("cannot send hints, so workers find work more slowly: {}", sent.error().what);
     }
     if (sent.ok() && !failing_.empty()) {
       // Others have perhaps nothing to send any more.
@@ -65,7 +65,7 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
       std::erase_if(failing_, [now, &name = queue](const auto& one) {
         return one.first == name || one.second <= now;
       });
-      if (failing_.empty()) log::info("hints are sent again");
+      if (failing_.empty()) log::info("sending hints again");
     }
     // Trying takes seconds, in which other queues would wait.
     if (!sent.ok()) failing_[queue] = posix_clock().now() + kFailingWait;

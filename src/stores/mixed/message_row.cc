@@ -34,8 +34,8 @@ Error own_table(std::string_view table) {
 }
 
 Error stale_lease(std::string_view key) {
-  return {Code::conflict, fmt::format("lease on message {} in queue {} is stale: the message was "
-                                      "not handed to you last",
+  return {Code::conflict, fmt::format("the lease on message {} in queue {} is stale: another "
+                                      "holder got the message, or this one has kept it since",
                                       id_of(key), queue_of(key))};
 }
 

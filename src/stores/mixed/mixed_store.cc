@@ -138,7 +138,7 @@ Answer MixedStore::call(Request&& request) {
     return parts_.table->ask(std::move(request));
   }
   if (std::holds_alternative<AskInfo>(request)) return info_of_all();
-  return Error{Code::unsupported, "a blob is written as a whole here"};
+  return Error{Code::unsupported, "this store writes a blob only as a whole"};
 }
 
 // Pulls.
@@ -357,7 +357,7 @@ Result<void> MixedStore::renew_some(const Renew& renew, std::span<const Lease> l
   std::vector<std::string> keys;
   for (const Lease& lease : leases) keys.push_back(message_key(renew.queue, lease.id));
   const Error busy = {Code::unavailable,
-                      fmt::format("the leases in queue {} change all the time", renew.queue)};
+                      fmt::format("the leases in queue {} keep changing", renew.queue)};
   bool again = false;
   const auto renewed = compare_and_set(busy, [&]() -> Round<bool> {
     const bool remembered = !std::exchange(again, true);
@@ -495,7 +495,7 @@ Result<uint64_t> MixedStore::write_rows(std::vector<Write> writes, uint64_t nonc
   Answer answer = parts_.table->ask(Commit{nonce, std::move(writes)});
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
   const auto* done = std::get_if<Committed>(&answer);
-  if (done == nullptr) return Error{Code::unavailable, "the table gave an odd answer"};
+  if (done == nullptr) return Error{Code::unavailable, "the table gave an unexpected answer"};
   return done->version;
 }
 

@@ -354,8 +354,8 @@ Result<Found> look(PgLink& link, Instant deadline) {
   const PgRows rows = TRY(link.run(kLook, PgParams().text(link.address().schema), deadline));
   Found found{.schema = rows.number(0, 0) > 0, .empty = rows.number(0, 1) == 0};
   if (found.schema && rows.number(0, 3) == 0) {
-    return Error{Code::denied, fmt::format("the user of the URL may not use the schema {}: let its "
-                                           "owner grant it, or use the owner's name",
+    return Error{Code::denied, fmt::format("the URL's user may not use the schema {}: let its "
+                                           "owner grant access, or use the owner's name",
                                            link.address().schema)};
   }
   if (rows.number(0, 2) == 0) return found;
