@@ -19,7 +19,7 @@
 #include "bench/cloud_fleet.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "client/output.h"
+#include "cli/output.h"
 
 namespace dunlin::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include "bench/bench_client.h"
 #include "bench/hub_process.h"
 #include "bench/samples.h"
-#include "client/runner.h"
 #include "model/keys.h"
+#include "run/runner.h"
 
 namespace dunlin::bench {
 namespace {

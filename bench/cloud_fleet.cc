@@ -7,8 +7,8 @@
 #include "bench/cloud_client.h"
 #include "bench/cloud_worker.h"
 #include "bench/workload.h"
-#include "cloud/dynamo_table.h"
 #include "model/keys.h"
+#include "stores/aws/dynamo_table.h"
 
 namespace dunlin::bench {
 namespace {

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cloud/dynamo_table.h"
-#include "cloud/sqs_hints.h"
-#include "mixed/message_row.h"
 #include "store/memory.h"
+#include "stores/aws/dynamo_table.h"
+#include "stores/aws/sqs_hints.h"
+#include "stores/mixed/message_row.h"
 
 namespace dunlin::bench {
 namespace {

@@ -1,5 +1,5 @@
 // A store on SQS and DynamoDB in simulated time: the memory core, which answers, behind the delays
-// of bench/cloud_model.h, which follow what mixed/mixed_store.h asks of both services:
+// of bench/cloud_model.h, which follow what stores/mixed/mixed_store.h asks of both services:
 //
 //   commit       one write of all its rows; messages are rows, large ones two. Then the process
 //                sends hints for what was pushed, by a thread of its own: one request at a time,

@@ -1,5 +1,5 @@
 // A worker of the simulated fleet: the real mind, and a loop like worker/agent.h's. Its requests go
-// out as over backends/async_store.h: one at a time, but for the pull that waits.
+// out as over stores/async_store.h: one at a time, but for the pull that waits.
 #pragma once
 
 #include <cstdint>

@@ -3,17 +3,17 @@
 #include <cstring>
 #include <thread>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "bench/child.h"
 #include "bench/floors.h"
 #include "bench/hub_process.h"
 #include "bench/measure.h"
-#include "http/test_client.h"
+#include "stores/open.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
+#include "testing/http_client.h"
 
 namespace dunlin::bench {
 namespace {

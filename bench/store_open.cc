@@ -11,7 +11,7 @@
 #include "base/env_posix.h"
 #include "bench/measure.h"
 #include "bench/store_cases.h"
-#include "engine/file_store.h"
+#include "stores/engine/file_store.h"
 
 namespace dunlin::bench {
 

@@ -7,11 +7,11 @@
 #include "base/env_posix.h"
 #include "bench/measure.h"
 #include "bench/store_cases.h"
-#include "engine/file_store.h"
 #include "model/keys.h"
 #include "model/submit.h"
 #include "retention/sweeper.h"
-#include "sim/clock.h"
+#include "stores/engine/file_store.h"
+#include "testing/clock.h"
 
 namespace dunlin::bench {
 namespace {

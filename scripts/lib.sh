@@ -7,7 +7,7 @@ packages=(
   g++ cmake ninja-build ccache mold python3
   'libboost-dev|libboost1.81-dev' libssl-dev libprotobuf-dev protobuf-compiler libabsl-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libgtest-dev librapidcheck-dev
-  libpq-dev libcurl4-openssl-dev librabbitmq-dev libre2-dev
+  libpq-dev libcurl4-openssl-dev librabbitmq-dev libre2-dev libpugixml-dev
 )
 # Programs of others that speak with the AWS-compatible door, as Debian has them (those of Python are
 # for /usr/bin/python3), and what Celery's transport for SQS needs.

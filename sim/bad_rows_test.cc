@@ -29,9 +29,9 @@
 #include "model/steer.h"
 #include "model/submit.h"
 #include "retention/sweeper.h"
-#include "sim/clock.h"
 #include "sim/seeds.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 #include "worker/worker.h"
 
 namespace dunlin {

@@ -1,5 +1,7 @@
 // A client in a simulated world: the real HubClientMind (src/wire), and what a role (sim/roles.h)
 // does with it. A crash forgets everything, as a killed process does.
+//
+// It acts in events of the world only. One thread, the world's.
 #pragma once
 
 #include <functional>

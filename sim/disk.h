@@ -3,6 +3,8 @@
 // Between power losses it behaves like a page cache: what was written is read back. At a power loss
 // every write since the file's last sync survives whole, in part, as garbage or not at all, each by
 // its own chance; names survive only if their folder was synced.
+//
+// No call waits, except in on_sync. One thread.
 #pragma once
 
 #include <functional>

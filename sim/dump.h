@@ -1,11 +1,11 @@
 // What an engine holds and says, as text, so that two engines can be compared. Versions and tokens
-// are left out: engines number in their own ways.
+// are left out: engines number in their own ways. One thread, that of the engine.
 #pragma once
 
 #include <string>
 
-#include "engine/index.h"
 #include "store/request.h"
+#include "stores/engine/index.h"
 
 namespace dunlin {
 

@@ -14,12 +14,12 @@
 
 #include "base/crc32c.h"
 #include "base/log.h"
-#include "engine/engine.h"
-#include "sim/clock.h"
 #include "sim/disk.h"
 #include "sim/dump.h"
 #include "sim/seeds.h"
 #include "store/memory.h"
+#include "stores/engine/engine.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -1,5 +1,6 @@
-// The time of a simulated world: what is to happen, by when and then by who asked first. Nothing
-// happens in between, so a run is a function of its seed.
+// The clock and the agenda of a simulated world: actions happen in the order of their times, and
+// those of one time in the order in which they were planned. Nothing happens in between, so a run
+// is a function of its seed. One thread.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ class Events final : public Clock {
   }
   void after(Millis delay, Action action) { at(now_ + delay, std::move(action)); }
 
-  // Lets the next thing happen. False if there is none until then: then it is then.
+  // Carries out the next action that is due by `until`. If there is none, says so and lets the time
+  // pass until then.
   bool step(Instant until) {
     if (queue_.empty() || queue_.begin()->first.first > until) {
       now_ = std::max(now_, until);

@@ -1,5 +1,7 @@
 #include "sim/failing_core.h"
 
+#include <utility>
+
 #include "store/memory.h"
 
 namespace dunlin {
@@ -14,27 +16,51 @@ bool changes_something(const Request& request) {
 
 }  // namespace
 
-FailingCore::FailingCore(uint64_t seed) : random_(seed), below_(memory_core()) {}
+UndoableCore::UndoableCore() : below_(memory_core()) {}
 
-Answer FailingCore::handle(Request&& request, Instant now) {
-  if (fails_percent > 0 && changes_something(request)) journal_.emplace_back(request, now);
+void UndoableCore::undo() {
+  steps_.resize(committed_);
+  below_ = memory_core();
+  for (const auto& step : steps_) step(*below_);
+}
+
+void UndoableCore::stop_journal() {
+  journals_ = false;
+  steps_.clear();
+}
+
+Answer UndoableCore::handle(Request&& request, Instant now) {
+  if (journals_) {
+    steps_.emplace_back([request, now](Core& core) { core.handle(Request(request), now); });
+  }
   return below_->handle(std::move(request), now);
 }
 
+Result<void> UndoableCore::commit(Instant now) {
+  committed_ = steps_.size();
+  return below_->commit(now);
+}
+
+std::vector<std::string> UndoableCore::expire(Instant now) {
+  if (journals_) steps_.emplace_back([now](Core& core) { core.expire(now); });
+  return below_->expire(now);
+}
+
+Answer FailingCore::handle(Request&& request, Instant now) {
+  if (fails_percent == 0) below_.stop_journal();
+  changed_ = changed_ || changes_something(request);
+  return below_.handle(std::move(request), now);
+}
+
 Result<void> FailingCore::commit(Instant now) {
-  const bool fails = journal_.size() > committed_ && random_.percent(fails_percent);
-  if (!fails) {
-    committed_ = journal_.size();
-    return below_->commit(now);
-  }
+  const bool fails = std::exchange(changed_, false) && random_.percent(fails_percent);
+  if (!fails) return below_.commit(now);
   if (random_.percent(30)) {
-    committed_ = journal_.size();
+    if (const auto committed = below_.commit(now); !committed.ok()) return committed;
     return Error{Code::unavailable, "the disk did not answer"};
   }
-  journal_.resize(committed_);
-  below_ = memory_core();
-  for (const auto& [request, then] : journal_) below_->handle(Request(request), then);
-  below_->expire(now);
+  below_.undo();
+  below_.expire(now);
   if (random_.percent(50)) return Error{Code::unavailable, "the disk failed"};
   return Error{Code::full, "the disk is full"};
 }

@@ -1,8 +1,11 @@
-// Cores for a simulated hub: the reference engine with commits that fail, and a core that notes
-// whether another one is well.
+// Cores for the hub of a test: the reference engine with commits that can be undone, or that fail;
+// and a core that notes whether another one is well. One thread.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,24 +13,44 @@
 
 namespace dunlin {
 
-// Keeps a journal of what changed it. A commit that fails with `full` is undone: what was committed
-// is done again in a fresh core. One that fails with `unavailable` is undone, or has happened.
+// Keeps a journal, so that what was asked of it since the last commit can be undone: what was
+// committed is done again in a fresh core.
+class UndoableCore final : public Core {
+ public:
+  UndoableCore();
+
+  void undo();
+  void stop_journal();  // For good: nothing will be undone any more.
+
+  Answer handle(Request&& request, Instant now) override;
+  Result<void> commit(Instant now) override;
+  std::vector<std::string> expire(Instant now) override;
+  std::optional<Instant> next_expiry() const override { return below_->next_expiry(); }
+
+ private:
+  std::unique_ptr<Core> below_;
+  std::vector<std::function<void(Core&)>> steps_;
+  size_t committed_ = 0;  // Of the steps.
+  bool journals_ = true;
+};
+
+// A commit that fails with `full` is undone. One that fails with `unavailable` is undone, or has
+// happened.
 class FailingCore final : public Core {
  public:
-  explicit FailingCore(uint64_t seed);
+  explicit FailingCore(uint64_t seed) : random_(seed) {}
 
   uint64_t fails_percent = 0;  // Of commits. REQUIRES: set once, before the first request, or to 0
 
   Answer handle(Request&& request, Instant now) override;
   Result<void> commit(Instant now) override;
-  std::vector<std::string> expire(Instant now) override { return below_->expire(now); }
-  std::optional<Instant> next_expiry() const override { return below_->next_expiry(); }
+  std::vector<std::string> expire(Instant now) override { return below_.expire(now); }
+  std::optional<Instant> next_expiry() const override { return below_.next_expiry(); }
 
  private:
   Random random_;
-  std::unique_ptr<Core> below_;
-  std::vector<std::pair<Request, Instant>> journal_;
-  size_t committed_ = 0;  // Of the journal.
+  UndoableCore below_;
+  bool changed_ = false;  // Since the last commit.
 };
 
 class WatchedCore final : public Core {

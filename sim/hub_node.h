@@ -1,5 +1,6 @@
 // A hub in a simulated world: the real sessions and mind (src/hub) over the reference engine or the
-// durable one, on a disk that can fail. It crashes, loses power, is stopped, and starts again.
+// durable one, on a disk that can fail. It crashes, loses power, is stopped, and starts again. All
+// of that happens in events of the world. One thread, the world's.
 #pragma once
 
 #include <map>
@@ -9,13 +10,13 @@
 #include <vector>
 
 #include "base/env.h"
-#include "engine/engine.h"
 #include "hub/sessions.h"
 #include "sim/disk.h"
 #include "sim/events.h"
 #include "sim/failing_core.h"
 #include "sim/network.h"
 #include "sim/witness.h"
+#include "stores/engine/engine.h"
 
 namespace dunlin {
 

@@ -1,10 +1,12 @@
-// What the clients of a simulated world were told, all together, and what follows from it. What
-// contradicts it is a failure of the test.
+// What the clients of a simulated world were told, all of them together, and what follows from it.
+// An answer that contradicts it fails the test.
 //
 //   - A push that was acknowledged is not lost: the message is done in the end.
 //   - A message is done once: one holder's finish succeeds, that of the latest attempt.
 //   - A row that was acknowledged is there for every read that begins later, and stays.
 //   - Each increment of a counter happens at most once, and exactly once if acknowledged.
+//
+// One thread, the world's.
 #pragma once
 
 #include <cstdint>

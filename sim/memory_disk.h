@@ -1,5 +1,5 @@
-// A disk in memory without faults, for fuzzing what is read from disks. sync() costs nothing and
-// promises nothing.
+// A disk in memory without faults, for fuzzing the code that reads disks: sync() costs nothing and
+// promises nothing. One thread.
 #pragma once
 
 #include <memory>

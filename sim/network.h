@@ -3,6 +3,8 @@
 // A link is a connection as TCP gives it: bytes arrive in order, whole or not at all, and a side
 // learns of the end late. Links do not wait for each other. What can go wrong is in NetworkFaults;
 // a client can also be cut off for a while, and the hub can go down with all its links.
+//
+// One thread, the world's.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,7 @@ struct NetworkFaults {
   uint64_t request_breaks = 0;  // Of chunks to the hub: the link breaks there, in its middle too.
   uint64_t answer_breaks = 0;   // Of chunks to a client.
   uint64_t late = 0;            // Of breaks: the client is told, but what it sent comes later.
-  uint64_t half_open = 0;       // Of breaks and crashes: who is left learns it by a timeout.
+  uint64_t half_open = 0;       // Of breaks and crashes: the other side learns it by a timeout.
   uint64_t slow = 0;            // Of chunks: take seconds.
   uint64_t no_link = 0;         // Of tries to connect.
 };
@@ -41,7 +43,8 @@ class Network {
  public:
   enum class Side { client, hub };
   static constexpr Millis kLateMax = Millis(6'000);  // What a broken link still brings.
-  static constexpr Millis kConnectMax = std::chrono::seconds(10);  // As backends/hub.cc has it.
+  static constexpr Millis kConnectMax =
+      std::chrono::seconds(10);  // As stores/hub/hub_store.cc has it.
   // A side that is not told that its link broke learns it by then. As the sockets are set: half a
   // minute for bytes that nobody acknowledges, a minute of silence otherwise.
   static constexpr Millis kUnnoticedMax = std::chrono::seconds(60);

@@ -1,5 +1,6 @@
 // What the clients of a simulated world do. Each role is a loop of requests and pauses, tells the
-// ledger what it tries and what it is told, and relies only on what the store promises.
+// ledger what it tries and what it is told, and relies only on what the store promises. One thread,
+// the world's.
 #pragma once
 
 #include <map>

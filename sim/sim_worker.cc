@@ -9,8 +9,8 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/submit.h"
-#include "sim/clock.h"
 #include "sim/task_world.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {
@@ -209,6 +209,11 @@ void SimWorker::run_partition(uint64_t ticket) {
       if (!wanted()) return;
       world_.ledger().iterated(who.job.id, who.partition, who.attempt, *turn.value().span);
       who.had += turn.value().span->size();
+      // Some say that they are done before they are told so. If others have its iterations, its
+      // outcome does not count.
+      if (!world_.random().percent(2)) continue;
+      const auto left = dunlin::leave(store->table(), who, who.had, looker);
+      if (left.ok() && left.value() != Left::alone) break;
     }
     world_.events().after(Millis(0), [this, life, ticket, failed] {
       if (life != life_) return;

@@ -1,4 +1,5 @@
-// One worker of a simulated fleet: the real mind, and hands that do what the seed says.
+// One worker of a simulated fleet: the real mind, and in the place of slots and sockets hands that
+// do what the seed says. One thread, the world's.
 #pragma once
 
 #include <functional>

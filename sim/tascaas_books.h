@@ -1,6 +1,7 @@
-// What was seen of the TaScaaS services of a simulated world, and what must hold at every step and
-// at its end. It looks at each write that reaches the store and at each answer that leaves a
-// service, and knows nothing of how the balancer comes to its numbers.
+// What the TaScaaS services of a simulated world have done, and the rules that must hold at every
+// step and at its end; a broken one fails the test. The books look at each write that reaches the
+// store and at each answer that leaves a service, and know nothing of how the balancer comes to its
+// numbers. One thread, the world's.
 #pragma once
 
 #include <deque>

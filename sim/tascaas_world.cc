@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "sim/test_retention.h"
 #include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/keys.h"
 #include "tascaas/retire.h"
 #include "tascaas/tenants.h"
+#include "testing/retention.h"
 
 namespace dunlin {
 namespace {
@@ -535,7 +535,8 @@ void TascaasWorld::heard(Run& run, Word word, const Reply* reply) {
       // what the service counts on, whoever had spoken for it.
       if (done_of(run) < run.assigned) return work(run);
       return upload(run, kUploadTries);
-    default:
+    case balance::Code::out_of_range:
+    case balance::Code::task_ended:
       ADD_FAILURE() << "code " << static_cast<int>(reply->share.code);
   }
 }
@@ -590,7 +591,7 @@ void TascaasWorld::upload(Run& run, int tries) {
     if (!tenant.ok()) return {tenant.error()};
     const std::string text = std::to_string(call.results);
     const auto put = tascaas::put_text(store, kTenant, key, text, begin(service, call));
-    // What fails of it is done by who looks after the job.
+    // What fails of it is done by the service that looks after the job.
     if (put.ok()) {
       (void)tascaas::results_came(store, kTenant, job, partition, begin(service, call)).ok();
     }

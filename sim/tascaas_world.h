@@ -7,6 +7,8 @@
 // full or away; services die between two requests and forget what they had cached; their wall
 // clocks differ and jump; infrastructures leave, fall silent, come back and die; partitions crash,
 // freeze for longer than anybody waits, or never say that they have finished.
+//
+// One thread: the world and its fibers take turns.
 #pragma once
 
 #include <functional>
@@ -15,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "rest/memory.h"
-#include "sim/clock.h"
+#include "doors/rest/memory.h"
 #include "sim/events.h"
 #include "sim/faulty_link.h"
 #include "sim/fiber.h"
 #include "sim/tascaas_books.h"
 #include "tascaas/job_ids.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 

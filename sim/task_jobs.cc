@@ -1,3 +1,5 @@
+// The jobs of a simulated fleet, made from its seed: how many tasks, what these do, what comes
+// after what, and which are cancelled, retried or removed.
 #include <fmt/format.h>
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-// What was seen of the tasks of a simulated fleet, and what must hold at every step and at its end.
+// What the tasks of a simulated fleet have done, and the rules that must hold at every step and at
+// its end; a broken one fails the test. One thread, the world's.
 #pragma once
 
 #include <map>

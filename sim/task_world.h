@@ -11,6 +11,8 @@
 //
 // In some worlds the store is memory and the world itself stands between it and the workers; in the
 // others it is a real hub with the durable engine on a disk that fails, behind a network.
+//
+// One thread: the world and its fibers take turns.
 #pragma once
 
 #include <functional>

@@ -6,6 +6,8 @@
 //   - let a pull wait beyond its time or give up before, serve a later pull before an earlier one,
 //     or let one wait while there are messages
 //   - hand out a message whose lease has not ended, or with an attempt number that was used
+//
+// One thread, the world's.
 #pragma once
 
 #include <cstdint>

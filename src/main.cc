@@ -1,7 +1,5 @@
 // dunlin: one program, a role for each subcommand.
 
-#include "hub/main.h"
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -18,15 +16,16 @@
 #include "base/printable.h"
 #include "base/standard_files.h"
 #include "bench/bench_command.h"
+#include "cli/usage.h"
 #include "client/job_command.h"
-#include "client/rest_command.h"
-#include "client/run_command.h"
-#include "client/run_words.h"
-#include "client/store_command.h"
-#include "client/tenant_command.h"
-#include "client/usage.h"
-#include "client/worker_command.h"
+#include "doors/rest/rest_command.h"
+#include "hub/hub_command.h"
 #include "hub/token_command.h"
+#include "run/run_command.h"
+#include "run/run_words.h"
+#include "store_cli/store_command.h"
+#include "tenant/tenant_command.h"
+#include "worker/worker_command.h"
 
 namespace dunlin {
 namespace {

@@ -3,12 +3,22 @@
 
 Prints `path:line: breach` for each and exits 1 if there was any. Run as the test `tidy`.
 """
+import collections
+import itertools
 import pathlib
 import re
 import sys
 
 COLUMNS_MAX = 100
 FILE_LINES_MAX = 800
+FOLDER_FILES_MAX = 20  # Without tests. A larger one has a reason in tools/layers.txt.
+
+# Folders that are larger without a good reason, until they are split by subject.
+TO_BE_SPLIT = {"client", "doors/aws", "doors/rest", "hub", "model", "run", "worker"}
+
+# Files whose opening comment is not what it should be, until they have moved to where they belong.
+TO_BE_REWORDED = {"src/client/job_file.h", "src/client/submit_spec.cc", "src/client/submit_verb.h",
+                  "src/sources/sources.h"}
 
 # Pattern, what to use instead, and the paths under src/ that may use it all the same.
 BANNED = [
@@ -17,18 +27,22 @@ BANNED = [
     (r"sleep_for|sleep_until|\bu?sleep\(", "a deadline given to the loop", []),
     (r"std::(jthread|thread|mutex|atomic|condition_variable)", "one owner for each state",
      ["base/env_posix", "base/log", "bench/",
-      "engine/file_store", "base/lane", "backends/async_store", "backends/pg_async_store", "postgres/link", "cloud/http", "cloud/sqs_hints", "net/outages", "mixed/hint_sender", "mixed/mixed_store", "hub/test_hub", "hub/test_rest", "rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
+      "stores/engine/file_store", "base/lane", "stores/async_store", "stores/pg_async_store", "stores/postgres/link", "stores/aws/http", "stores/aws/sqs_hints", "net/outages", "stores/mixed/hint_sender", "stores/mixed/mixed_store", "doors/rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
+      "testing/",
       "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns", "worker/usage"]),
     (r"\bthrow\b", "Result<T>", []),
-    (r"\bcatch \(", "Result<T>", ["backends/", "base/json", "base/memory", "client/", "hub/main",
-                             "rest/service", "worker/attempt", "worker/slots"]),
-    (r"std::cout|std::cerr|\bprintf\(", "base/log.h or client/output.h", ["client/output"]),
-    (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["postgres/"]),  # SQL.
-    (r"std::shared_ptr", "one owner", ["aws/expression.h", "backends/open", "backends/mixed", "mixed/mixed_store", "engine/file_store", "sdk/",
+    (r"\bcatch \(", "Result<T>", ["base/memory", "doors/rest/service", "worker/attempt", "worker/slots"]),
+    (r"std::cout|std::cerr|\bprintf\(", "base/log.h or cli/output.h", ["cli/output"]),
+    (r"\bnew [A-Z]|\bdelete \w", "std::make_unique", ["stores/postgres/"]),  # SQL.
+    (r"std::shared_ptr", "one owner", ["doors/aws/expression.h", "stores/local_engines", "stores/mixed_engine", "stores/mixed/mixed_store", "stores/engine/file_store", "sdk/",
       "worker/slots.h", "worker/plan.h"]),
-    (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["rest/call"]),
+    (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["doors/rest/call"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
+
+# What an opening says about threads, if it says anything.
+THREADS = re.compile(r"\b(threads?|[Pp]ure)\b")
+CASE = re.compile(r"case ((?:\w+::)*\w+)")
 
 breaches = 0
 
@@ -40,17 +54,26 @@ def report(path, line, breach):
 
 
 def read_layers(path):
-    """Returns {folder: folders it may include}. A folder may name only folders declared above it."""
+    """Returns {folder: folders it may include}, where "FOLDER tests" is what its tests may include
+    besides, and the folders with a reason to be large. A folder may name only folders declared above
+    it."""
     layers = {}
+    reasons = set()
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        folder, colon, names = line.split("#")[0].partition(":")
+        rule, _, reason = line.partition("#")
+        folder, colon, names = rule.partition(":")
         if not colon:
             continue
+        if reason.strip():
+            reasons.add(folder)
         for name in names.split():
             if name not in layers:
                 report(path, number, f"'{name}' is not declared above '{folder}'")
         layers[folder] = {folder, *names.split()}
-    return layers
+    for folder in [name for name in layers if not name.endswith(" tests")]:
+        layers.setdefault(f"{folder} tests", set())
+        layers[f"{folder} tests"] |= {*layers[folder], "testing", "sim"}
+    return layers, reasons
 
 
 def check_header(path, lines):
@@ -60,13 +83,73 @@ def check_header(path, lines):
         report(path, 1, "no #pragma once")
 
 
-def check_line(path, number, line, name, layers):
+def folder_of(name, layers):
+    """The innermost folder of a file that has a layer of its own."""
+    folder = name.rpartition("/")[0]
+    while folder and folder not in layers:
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
+def is_bare(path, lines):
+    """Whether a file does not open with what its reader must know first: in a header, from which
+    threads it may be used; in a source without a header of its name, what it is for."""
+    if path.suffix == ".h":
+        opening = itertools.takewhile(lambda line: line.startswith("//"), lines)
+        return not THREADS.search(" ".join(opening))
+    has_header = path.with_suffix(".h").exists() or path.name.endswith("_test.cc")
+    return not has_header and not lines[0].startswith("// ")
+
+
+def check_opening(path, name, lines):
+    bare = is_bare(path, lines)
+    if bare and name not in TO_BE_REWORDED:
+        report(path, 1, "the opening says nothing of threads (`Pure.`, `One thread.`, ...)"
+               if path.suffix == ".h" else "a source without a header starts by saying what it is for")
+    if not bare and name in TO_BE_REWORDED:
+        report(path, 1, "opens well: take it off TO_BE_REWORDED in tools/tidy.py")
+
+
+def is_enumerator(label, enums):
+    """Whether a case's label names a value of an enum class of ours, or of an enum of a proto."""
+    scope = label.split("::")[:-1]
+    return bool(scope) and (scope[-1] in enums or not {"model", "wire"}.isdisjoint(scope))
+
+
+def check_switches(path, lines, enums):
+    """A switch over an enum names each value, so that a new one does not compile until somebody has
+    thought of it. As clang-format leaves them, cases stand two columns right of their switch."""
+    switches = []  # Those around the line: column, whether it is over an enum, line of its default.
+    for number, line in enumerate(lines, 1):
+        column = len(line) - len(line.lstrip())
+        while line and switches and column <= switches[-1][0]:
+            switches.pop()
+        if line.lstrip().startswith("switch ("):
+            switches.append([column, False, 0])
+        elif switches and column == switches[-1][0] + 2:
+            case = CASE.match(line.lstrip())
+            if case and is_enumerator(case[1], enums):
+                switches[-1][1] = True
+            if line.lstrip().startswith("default:"):
+                switches[-1][2] = number
+            if switches[-1][1] and switches[-1][2]:
+                report(path, switches[-1][2], "no default: in a switch over an enum, name all values")
+                switches[-1][2] = 0
+
+
+def check_include(path, number, line, who, layers, used):
+    included = re.match(r'#include "([\w/]+)/\w', line)
+    if not included:
+        return
+    used.add((who, included[1]))
+    if included[1] not in layers.get(who, ()):
+        report(path, number, f"{who} may not include {included[1]}/ (tools/layers.txt)")
+
+
+def check_line(path, number, line, name, layers, used):
     if len(line) > COLUMNS_MAX:
         report(path, number, f"more than {COLUMNS_MAX} columns")
-    folder = name.split("/")[0]
-    included = re.match(r'#include "(\w+)/', line)
-    if included and included[1] not in layers.get(folder, ()):
-        report(path, number, f"{folder}/ may not include {included[1]}/ (tools/layers.txt)")
+    check_include(path, number, line, folder_of(name, layers), layers, used)
     for pattern, instead, homes in BANNED:
         if re.search(pattern, line) and not name.startswith(tuple(homes)):
             report(path, number, f"{pattern} is banned here, use {instead}")
@@ -83,32 +166,93 @@ def check_public_header(path):
             report(path, number, "a header of the SDK includes only <dunlin/...> and <...> of C++")
 
 
-def check_file(path, name, layers):
+def check_file(path, name, layers, used):
     lines = path.read_text().splitlines()
     if len(lines) > FILE_LINES_MAX:
         report(path, len(lines), f"more than {FILE_LINES_MAX} lines: split it by subject")
     if path.suffix == ".h":
         check_header(path, lines)
-    if name.endswith("_test.cc") or "/contract" in name or name == "main.cc":
+    if name == "main.cc":
+        return
+    if name.endswith("_test.cc") or "/contract" in name:
+        for number, line in enumerate(lines, 1):
+            check_include(path, number, line, f"{folder_of(name, layers)} tests", layers, used)
         return
     for number, line in enumerate(lines, 1):
-        check_line(path, number, line, name, layers)
+        check_line(path, number, line, name, layers, used)
+
+
+def check_allowances(path, layers, used):
+    """An allowance that no file needs is a door left open for the next one."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        folder, colon, names = line.split("#")[0].partition(":")
+        for name in names.split() if colon else []:
+            if (folder, name) not in used:
+                report(path, number, f"{folder}/ includes nothing of {name}/: remove it here")
+
+
+def check_map(guide, layers):
+    """The map has the folders in the order of the layers, so a reader meets nothing unexplained."""
+    order = list(layers)
+    last = -1
+    for number, line in enumerate(guide.read_text().splitlines(), 1):
+        row = re.match(r"\| `src/([\w/]+)/`", line)
+        if not row or row[1] not in order:
+            continue
+        if order.index(row[1]) < last:
+            report(guide, number, f"src/{row[1]}/ stands lower in the map than in tools/layers.txt")
+        last = max(last, order.index(row[1]))
+
+
+def check_all(root):
+    """What holds for src/ and sim/ alike, for tests too."""
+    texts = {path: path.read_text().splitlines() for folder in ("src", "sim")
+             for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cc")}
+    declared = re.compile(r"\s*enum class (\w+)")
+    enums = {found[1] for lines in texts.values() for found in map(declared.match, lines) if found}
+    for path, lines in texts.items():
+        check_opening(path, str(path.relative_to(root)), lines)
+        check_switches(path, lines, enums)
+    for name in sorted(TO_BE_REWORDED - {str(path.relative_to(root)) for path in texts}):
+        report(root / name, 1, "is gone: take it off TO_BE_REWORDED in tools/tidy.py")
+
+
+def check_sizes(source, reasons):
+    """No folder has many files without a reason."""
+    counts = collections.Counter(
+        str(path.parent.relative_to(source)) for path in source.rglob("*")
+        if path.suffix in (".h", ".cc") and not re.search(r"_test\.cc$|^test_", path.name))
+    for folder, files in sorted(counts.items()):
+        large = files > FOLDER_FILES_MAX
+        if large and folder not in reasons | TO_BE_SPLIT:
+            report(source / folder, 1, f"{files} files: split it by subject, or write the reason "
+                   "behind its line in tools/layers.txt")
+        if not large and folder in TO_BE_SPLIT:
+            report(source / folder, 1, "is small: take it off TO_BE_SPLIT in tools/tidy.py")
 
 
 def main(root):
-    layers = read_layers(root / "tools/layers.txt")
+    layers, reasons = read_layers(root / "tools/layers.txt")
     guide = root / "docs/ARCHITECTURE.md"
     source = root / "src"
+    used = set()  # (folder, folder that it includes)
     for path in sorted(source.rglob("*")):
         if path.suffix in (".h", ".cc"):
-            check_file(path, str(path.relative_to(source)), layers)
+            check_file(path, str(path.relative_to(source)), layers, used)
+    check_all(root)
+    check_sizes(source, reasons)
     for path in sorted((root / "include/dunlin").glob("*")):
         check_public_header(path)
-    for folder in sorted(p.name for p in source.iterdir() if p.is_dir()):
+    for folder in sorted(str(p.relative_to(source)) for p in source.rglob("*") if p.is_dir()):
+        has_files = any(p.is_file() for p in (source / folder).iterdir())
+        if folder not in layers and not has_files:
+            continue
         if folder not in layers:
             report(source / folder, 1, "not in tools/layers.txt")
         if f"`src/{folder}/`" not in guide.read_text():
             report(guide, 1, f"the map does not mention src/{folder}/")
+    check_allowances(root / "tools/layers.txt", layers, used)
+    check_map(guide, layers)
     print(f"tidy: {breaches} breaches")
     return breaches > 0
 

@@ -2,7 +2,7 @@
 //
 //   namespace dl = dunlin::sdk;
 //   auto client = dl::Client::connect("dunlin://127.0.0.1:7070", {.token_file = "hub/token"});
-//   auto job = client->submit({.line = "gzip -9 {}", .values = {"a.log", "b.log"}});
+//   auto job = client->submit({.command = "gzip -9 {}", .values = {"a.log", "b.log"}});
 //   while (auto next = job->next()) {  // As they come.
 //     if (!*next) break;               // That was the last one.
 //     use(**next);
@@ -31,6 +31,7 @@ inline namespace v1 {
 
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 inline constexpr uint32_t kUnlimitedLosses = UINT32_MAX;
+inline constexpr uint32_t kNoRetries = UINT32_MAX;  // With iterations; otherwise 0 says the same.
 
 struct ConnectOptions {
   std::string token = {};
@@ -42,17 +43,27 @@ struct ConnectOptions {
 // never started twice. relaxed: one outcome, and no lookups before a task is started again.
 enum class Delivery : int { once = 0, at_most_once = 1, relaxed = 2 };
 
+// The fields of a job, with the names, bounds and defaults that they have everywhere
+// (docs/JOBS.md). Four are spelled otherwise for what C++ has under their names: `requires_tags`
+// (requires), `stdin_bytes` (stdin), `mem_bytes` (mem) and `array` with `first` and `step`. What is
+// empty or 0 is as if it was not said.
 struct JobOptions {
   // What a task runs: exactly one of these.
   std::vector<std::string> argv = {};  // A program and its arguments, without a shell.
-  std::string line = {};               // For /bin/sh.
+  std::string command = {};            // For /bin/sh.
+  std::string line = {};               // The old name of `command`.
   std::string function = {};           // Of a dunlin::sdk::Worker; runs only where it is.
   std::string builtin = {};            // "noop", or "sleep" with the value in milliseconds.
+  bool no_quote = false;               // Values go into the shell line as they are.
 
-  // The tasks: one for each value, or `array` of them with the values first, first + step, ...; or
-  // one task without a value. {} and its kin in argv and line stand for the value, which comes last
-  // if there are none; a function gets it as its argument.
+  // The tasks: one for each value or JSON object, or `array` of them with the values first, first +
+  // step, ...; or one task without a value. {} and its kin in argv and command stand for the value,
+  // which comes last if there are none; a function gets it as its argument.
   std::vector<std::string> values = {};
+  std::vector<std::string> json_lines = {};  // Each the text of an object.
+  bool csv = false;                          // Values are rows of CSV.
+  bool header = false;                       // The first value has the names of the columns.
+  std::string colsep = {};                   // A regular expression that splits values.
   uint64_t array = 0;
   int64_t first = 0;
   int64_t step = 1;
@@ -66,19 +77,31 @@ struct JobOptions {
   std::string cwd = {};
   std::string stdin_bytes = {};
   std::chrono::milliseconds timeout{0};  // 0: none.
-  uint32_t retries = 0;                  // Further tries after a failure of the task itself.
-  std::chrono::milliseconds backoff{0};  // Before the first of them; doubles with each.
+  uint32_t retries = 0;                  // Times that a failed task is tried again, or kNoRetries.
+  std::chrono::milliseconds backoff{0};  // Before the first retry; doubles after every one.
+  std::vector<uint32_t> retry_on = {};   // Exit codes that are worth a retry; empty: all.
+  std::string cleanup = {};              // A shell line, run after each attempt.
   uint32_t losses = 0;  // Workers that a task may take with it; 0: three, or kUnlimitedLosses.
   // How long the job is kept after its end. 0: as the store's rule says; max(): for ever.
   std::chrono::milliseconds keep{0};
-  std::vector<std::string> requires_tags = {};
-  uint32_t cpus = 0;  // Of a task; 0 means 1.
+  std::vector<std::string> requires_tags = {};  // `requires` is a word of C++.
+  uint32_t cpus = 0;                            // Of a task; 0 means 1.
   uint64_t mem_bytes = 0;
   uint32_t gpus = 0;
-  uint32_t priority = 5;  // 0 to 9, larger first.
+  uint64_t output_max = 0;  // Bytes kept of stdout and of stderr; 0: 64 MiB.
+  uint64_t memory_max = 0;  // A task that uses more is killed; 0: no limit.
+  uint64_t file_max = 0;    // A task that writes a larger file is killed; 0: no limit.
+  uint32_t priority = 5;    // 0 to 9, larger first.
   Delivery delivery = Delivery::once;
-  std::vector<std::string> after =
-      {};  // Ids of jobs that must be done, all well, before it starts.
+  // Ids of jobs that must have ended without failures before it starts.
+  std::vector<std::string> after = {};
+
+  // For programs that share iterations (dunlin/iterations.h): then there are no values.
+  uint64_t iterations = 0;
+  uint32_t partitions = 0;            // That start at once; 0: 1 with a deadline, else by slots.
+  uint32_t partitions_max = 0;        // If the deadline requires more; 0: 100.
+  std::chrono::milliseconds span{0};  // How much work a partition is given at once; 0: 1 s.
+  std::string finish_by = {};         // "25m", "17:00", "2030-01-31 17:00" in local time.
 };
 
 enum class JobState : int {

@@ -1,6 +1,6 @@
-// How many slots the infrastructures should have: TaScaaS's dispatcher. In a measuring phase it is
-// counted how many partitions are handed out; then advice is given, and followed in a scaling phase
-// in which nothing is counted.
+// How many slots the infrastructures should have: TaScaaS's dispatcher. In a measuring phase it
+// counts the partitions that are handed out. Then it gives advice, which is followed in a scaling
+// phase, in which it counts nothing. Pure.
 #pragma once
 
 #include <string>
@@ -28,12 +28,12 @@ struct Dispatch {
   Infrastructure* find(const std::string& id);
 };
 
-// Before every request: ends phases whose time is over, and forgets who is gone. `queued`
+// Before every request: ends phases whose time is over, and forgets those that are gone. `queued`
 // partitions wait to be handed out; that only matters if advice is due.
 void advance(Dispatch& dispatch, uint64_t queued, WallTime now);
 bool is_advice_due(const Dispatch& dispatch, WallTime now);
 
-// Who has been silent for longer is not counted, and in the end forgotten.
+// An infrastructure that is silent for longer is not counted, and is forgotten in the end.
 bool is_live(const Infrastructure& one, Millis scale_time, WallTime now);
 
 // Slots that are wanted, of `slots` that there are now.

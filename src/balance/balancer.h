@@ -2,6 +2,8 @@
 // fast ones while they run. A partition learns its new share when it reports next.
 //
 // How shares are made is a policy; the rest is the same for all of them.
+//
+// Pure: tasks are values, and time comes in from outside.
 #pragma once
 
 #include <span>
@@ -17,8 +19,8 @@ class Policy {
   virtual void share(Task& task, Millis now) const = 0;
 };
 
-// As much to each as it is fast, so that all end at the same time. Who has no speed yet keeps what
-// it was told (docs/decisions/028-late-partitions.md).
+// As much to each as it is fast, so that all end at the same time. A partition without a speed
+// keeps what it was told (docs/decisions/028-late-partitions.md).
 const Policy& by_speed();
 // Nothing ever moves: what the others are compared with.
 const Policy& never();
@@ -40,7 +42,7 @@ Share report(Task& task, const Policy& policy, size_t partition, uint64_t done, 
 // some time after what was said before.
 Code finish(Task& task, const Policy& policy, size_t partition, uint64_t done, Millis elapsed,
             Millis now);
-// What it had done is lost with it: it has never been there.
+// The partition is lost with all that it had done: as if it had never been there.
 void lose(Task& task, const Policy& policy, size_t partition, Millis now);
 
 // Whether a partition that has done its share may end.

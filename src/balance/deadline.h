@@ -1,4 +1,4 @@
-// Whether a task will be done in time, and how many partitions it would take.
+// Whether a task will be done in time, and how many partitions it would take. Pure.
 #pragma once
 
 #include "balance/task.h"

@@ -6,6 +6,8 @@
 // left takes what came back, or half of what the slowest has not taken yet. So a partition has few
 // spans, however long it works. If there are many all the same, because many were lost, nothing is
 // divided any more: then a span is all that lies together.
+//
+// Pure: ledgers are values, and time comes in from outside.
 #pragma once
 
 #include <algorithm>

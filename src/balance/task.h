@@ -36,7 +36,7 @@ struct Partition {
   Millis init = Millis(0);        // When it began,
   Millis resumed = Millis(0);     // when it began last, from which its reports count,
   Millis last = Millis(0);        // and the last report that was accepted.
-  std::vector<Measure> measures;  // The first one says nothing.
+  std::vector<Measure> measures;  // The first is that of its start: no speed yet.
 
   bool works() const { return started && !finished; }
   double speed() const { return measures.empty() ? 0 : measures.back().speed; }
@@ -46,17 +46,17 @@ struct Task {
   uint64_t iterations = 0;
   uint64_t remaining = 0;
   uint64_t eta = kEtaUnknown;  // Seconds.
-  // Who has not reported for longer is not counted on. With less than half of it left, nothing is
-  // moved any more.
+  // A partition that has not reported for longer is not counted on. When the task has less than
+  // half of it left, nothing is moved any more.
   Millis threshold = Millis(300'000);
   Millis gap = Millis(1000);  // Reports of a partition are at least so far apart.
   bool ended = false;
   std::vector<Partition> partitions;
 
   uint64_t done() const;
-  // Iterations that are not done, and in nobody's share who is counted on.
+  // Iterations that are neither done nor in the share of a partition that is counted on.
   uint64_t uncovered(Millis now) const;
-  // Whether somebody counts on the partition.
+  // Whether the partition is counted on.
   bool is_active(const Partition& partition, Millis now) const {
     return partition.works() && now - partition.last <= threshold;
   }

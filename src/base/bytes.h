@@ -2,6 +2,8 @@
 //
 // ByteReader never reads past its end: it fails instead, once, and stays failed. So a decoder reads
 // all fields and asks ok() at the end.
+//
+// Pure. A reader belongs to one thread.
 #pragma once
 
 #include <bit>

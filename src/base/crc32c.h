@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of everything on disk. By the processor's own instruction
-// where it has one.
+// CRC-32C (Castagnoli), the checksum of everything on disk, by the processor's own instruction
+// where it has one. Pure; from any thread.
 #pragma once
 
 #include <cstdint>

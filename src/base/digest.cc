@@ -1,5 +1,7 @@
 #include "base/digest.h"
 
+#include <absl/strings/escaping.h>
+#include <algorithm>
 #include <array>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -23,19 +25,9 @@ std::string hash(const EVP_MD* kind, std::string_view bytes) {
   return {reinterpret_cast<const char*>(out.data()), size};
 }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::array<uint32_t, 256> crc_table() {
   std::array<uint32_t, 256> table{};
@@ -61,45 +53,25 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 }
 
 std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
+  return absl::BytesToHexString({bytes.data(), bytes.size()});
 }
 
 std::optional<std::string> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = digit_of(text[i]);
-    const int low = digit_of(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes += static_cast<char>(high * 16 + low);
+  if (text.size() % 2 != 0 || text.find_first_not_of(kHexDigits) != std::string_view::npos) {
+    return std::nullopt;
   }
-  return bytes;
+  return absl::HexStringToBytes({text.data(), text.size()});
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  size_t padding = 0;
-  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
+  // absl skips white space, and takes '.' for '='.
+  const size_t digits = std::min(text.find_first_not_of(kBase64Digits), text.size());
+  const std::string_view padding = text.substr(digits);
   std::string bytes;
-  uint32_t bits = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool pad = i >= text.size() - padding;
-    const int digit = pad ? 0 : base64_digit(text[i]);
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6U | static_cast<uint32_t>(digit);
-    if (i % 4 != 3) continue;
-    for (const unsigned shift : {16U, 8U, 0U}) bytes += static_cast<char>(bits >> shift & 255U);
-    bits = 0;
+  if (text.size() % 4 != 0 || (padding != "" && padding != "=" && padding != "==") ||
+      !absl::Base64Unescape({text.data(), text.size()}, &bytes)) {
+    return std::nullopt;
   }
-  bytes.resize(bytes.size() - padding);
   return bytes;
 }
 

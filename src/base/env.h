@@ -3,6 +3,9 @@
 // Code above base/ reads time, chance and files only through what it was given. Production uses
 // base/env_posix.h. In simulation every node has its own (sim/), and a whole run is a function of
 // one seed.
+//
+// Calls of a disk may block. The real clock and the real disk serve any thread; simulated ones, and
+// every Random, belong to one.
 #pragma once
 
 #include <chrono>

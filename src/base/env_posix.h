@@ -1,4 +1,5 @@
-// The real world: clock, disk and chance of this machine.
+// The real world: clock, disk and chance of this machine. Calls of the disk block as the disk does.
+// From any thread.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// How a command ends: its exit code, and the line that says why.
+// How a command ends: its exit code, and the line that says why. From any thread.
 #pragma once
 
 #include "base/result.h"

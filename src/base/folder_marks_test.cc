@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
-#include <unistd.h>
+
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -13,13 +14,11 @@ namespace {
 class FolderMarks : public testing::Test {
  protected:
   FolderMarks() {
-    std::string path = testing::TempDir() + "/marks-XXXXXX";
-    root_ = mkdtemp(path.data());
     std::filesystem::create_directories(root_ + "/a");
     std::filesystem::create_directories(root_ + "/b");
   }
-  ~FolderMarks() override { std::filesystem::remove_all(root_); }
-  std::string root_;
+  const TestFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(FolderMarks, AFolderHasTheSameMarksBySeveralPaths) {

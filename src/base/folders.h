@@ -1,4 +1,5 @@
-// Where programs of this user keep things, by the XDG base directory rules.
+// Where programs of this user keep things, by the XDG base directory rules. Reads the environment,
+// not the disk. From any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Keeps other processes of the same user out of this one.
+// Keeps other processes of the same user out of this one. It holds for the whole process, whichever
+// thread calls.
 #pragma once
 
 namespace dunlin {

@@ -1,4 +1,5 @@
 // How much memory this process may use, and what to do when there is none for what a peer sends.
+// From any thread.
 #pragma once
 
 #include <cstddef>

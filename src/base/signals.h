@@ -1,4 +1,5 @@
-// Signals as a descriptor, for a loop that waits for other things, too.
+// Signals as a descriptor, for a loop that waits for other things, too. watch_signals() is called
+// before any thread begins, take_signal() by the loop. Never blocks.
 #pragma once
 
 #include <initializer_list>

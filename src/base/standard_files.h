@@ -1,4 +1,5 @@
-// The three files that a process is born with.
+// The three files that a process is born with: standard input, output and error. For the main
+// thread; flushing blocks while the reader does not read.
 #pragma once
 
 #include "base/result.h"

@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <absl/strings/escaping.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -139,18 +140,6 @@ uint64_t fingerprint(std::string_view bytes) {
   return hash;
 }
 
-std::string human_duration(Millis duration) {
-  const int64_t ms = std::max<int64_t>(duration.count(), 0);
-  const int64_t seconds = ms / 1000;
-  if (ms < 10'000 - 50) return fmt::format("{:.1f}s", static_cast<double>(ms) / 1000);
-  if (seconds < 60) return fmt::format("{}s", seconds);
-  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
-  const int64_t minutes = seconds / 60;
-  constexpr int64_t kDay = 1440;
-  if (minutes < kDay) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
-  return fmt::format("{}d{:02}h", minutes / kDay, minutes / 60 % 24);
-}
-
 std::string count_of(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -162,9 +151,9 @@ std::string human_time(double seconds) {
   if (seconds < 10) return fmt::format("{:.2g}s", seconds);
   const auto whole = static_cast<uint64_t>(std::llround(std::min(seconds, kMax)));
   if (whole < 60) return fmt::format("{}s", whole);
-  if (whole < 3600) return fmt::format("{}m{}s", whole / 60, whole % 60);
-  if (whole < 86'400) return fmt::format("{}h{}m", whole / 3600, whole % 3600 / 60);
-  return fmt::format("{}d{}h", whole / 86'400, whole % 86'400 / 3600);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  if (whole < 86'400) return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{}d{:02}h", whole / 86'400, whole % 86'400 / 3600);
 }
 
 std::string human_size(uint64_t bytes) {
@@ -186,21 +175,7 @@ bool is_utf8(std::string_view bytes) {
 }
 
 std::string to_base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    const std::string_view group = bytes.substr(at, 3);
-    uint32_t bits = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      bits = bits << 8U | (i < group.size() ? static_cast<uint8_t>(group[i]) : 0U);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      out += i <= group.size() ? kDigits[bits >> (18 - 6 * i) & 63U] : '=';
-    }
-  }
-  return out;
+  return absl::Base64Escape({bytes.data(), bytes.size()});
 }
 
 std::string escape(std::string_view bytes) {

@@ -24,10 +24,12 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 // Decimal digits and nothing else. `what` names the number in the error.
 Result<uint64_t> parse_number(std::string_view what, std::string_view text);
 
-std::string human_duration(Millis duration);  // "0.4s", "59s", "4m05s", "2h03m", "3d04h".
-
-// In the two largest units that matter: "0.25s", "42s", "5m10s", "3h20m", "2d4h".
+// A length of time, in the two largest units that matter: "6.1ms", "0.25s", "42s", "4m05s",
+// "2h03m", "3d04h".
 std::string human_time(double seconds);
+inline std::string human_time(Millis time) {
+  return human_time(static_cast<double>(time.count()) / 1000);
+}
 
 // "1 message", "2 messages".
 std::string count_of(uint64_t count, std::string_view noun);

@@ -72,16 +72,28 @@ TEST(Text, TheNearestWordIsOneThatWasProbablyMeant) {
   EXPECT_EQ(nearest(std::string(1000, 't'), kKnown), "");
 }
 
-TEST(Text, DurationsAreShownInTheirTwoLargestUnits) {
+TEST(Text, TimesAreShownInTheirTwoLargestUnits) {
   using namespace std::chrono_literals;
-  EXPECT_EQ(human_duration(-5ms), "0.0s");
-  EXPECT_EQ(human_duration(420ms), "0.4s");
-  EXPECT_EQ(human_duration(9949ms), "9.9s");
-  EXPECT_EQ(human_duration(9950ms), "9s");
-  EXPECT_EQ(human_duration(59'999ms), "59s");
-  EXPECT_EQ(human_duration(245s), "4m05s");
-  EXPECT_EQ(human_duration(123min), "2h03m");
-  EXPECT_EQ(human_duration(76h), "3d04h");
+  EXPECT_EQ(human_time(0), "0s");
+  EXPECT_EQ(human_time(-5), "0s");
+  EXPECT_EQ(human_time(0.0061), "6.1ms");
+  EXPECT_EQ(human_time(0.0111), "11ms");
+  EXPECT_EQ(human_time(0.0999), "0.1s");
+  EXPECT_EQ(human_time(0.25), "0.25s");
+  EXPECT_EQ(human_time(42.4), "42s");
+  EXPECT_EQ(human_time(310), "5m10s");
+  EXPECT_EQ(human_time(12'000), "3h20m");
+  EXPECT_EQ(human_time(190'000), "2d04h");
+  EXPECT_EQ(human_time(-5ms), "0s");
+  EXPECT_EQ(human_time(420ms), "0.42s");
+  EXPECT_EQ(human_time(9949ms), "9.9s");
+  EXPECT_EQ(human_time(9950ms), "9.9s");
+  EXPECT_EQ(human_time(9960ms), "10s");
+  EXPECT_EQ(human_time(59'499ms), "59s");
+  EXPECT_EQ(human_time(59'999ms), "1m00s");
+  EXPECT_EQ(human_time(245s), "4m05s");
+  EXPECT_EQ(human_time(123min), "2h03m");
+  EXPECT_EQ(human_time(76h), "3d04h");
 }
 
 TEST(Text, SizesAreShownWithOneDecimalAndTheirUnit) {

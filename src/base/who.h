@@ -1,4 +1,5 @@
-// Who runs this program, and where: for owners of jobs and names of workers.
+// Who runs this program, and where: for owners of jobs and names of workers. Reads the environment
+// and /proc. From any thread.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace dunlin {
 
-std::string user_name();  // $USER, or uidNNN if that is no name.
+std::string user_name();  // $USER, or uidNNN if that is not a name.
 std::string host_name();  // Without what is not allowed in names; at most 40 characters.
 
 // What tells this process from every other that has its number, now, before and after a reboot:

@@ -1,4 +1,4 @@
-// Text inside XML documents: the answers of S3, the plots.
+// Escapes text for XML documents: the answers of S3, the plots. Pure.
 #pragma once
 
 #include <string>

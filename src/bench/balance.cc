@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/wait.h"
@@ -15,6 +14,7 @@
 #include "bench/balance_part.h"
 #include "bench/fleet.h"
 #include "bench/verbs.h"
+#include "stores/open.h"
 
 namespace dunlin::bench {
 namespace {

@@ -4,10 +4,10 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/wait.h"
 #include "bench/fleet.h"
+#include "stores/open.h"
 #include "tascaas/infrastructures.h"
 
 namespace dunlin::bench {

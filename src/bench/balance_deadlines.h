@@ -1,5 +1,6 @@
 // TaScaaS's experiment, scaled down: five kinds of jobs with a deadline each, at once, on three
-// unequal infrastructures that follow the advice on slots.
+// unequal infrastructures that follow the advice on slots. run_deadlines() blocks until all jobs
+// have ended, and starts processes: main thread. plot_deadlines() is pure.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// An iterative job of `dunlin bench balance`, and what is seen of it from outside.
+// An iterative job of `dunlin bench balance`, submitted and then looked at from outside, from time
+// to time. Blocks as the store does; one thread, as the store.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The program of a partition in `dunlin bench balance`: it does iterations as fast as it is told
-// to, by sleeping, and no faster.
+// to, by sleeping, and no faster. run() blocks until the share is done; one thread, the process's
+// only one. The other functions are pure.
 #pragma once
 
 #include <cstdint>

@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "bench/hub_process.h"
 #include "model/keys.h"
 #include "model/rows.h"
 #include "model/submit.h"
+#include "stores/open.h"
 #include "worker/stamps.h"
 
 namespace dunlin::bench {
 namespace {
 
-constexpr size_t kRepliesPerPull = 256;
-constexpr Millis kHold = Millis(60'000);
 constexpr Millis kPatience = Millis(20'000);
 
 }  // namespace
@@ -31,7 +29,8 @@ BenchClient::BenchClient(std::unique_ptr<RequestStore> store)
     : store_(std::move(store)),
       hub_(dynamic_cast<HubStore*>(store_.get())),
       random_(random_seed()),
-      name_(make_job_id(random_, posix_clock().wall())) {}
+      name_(make_job_id(random_, posix_clock().wall())),
+      replies_("reply." + name_) {}
 
 Result<std::unique_ptr<BenchClient>> BenchClient::connect(const std::string& url,
                                                           const std::string& token_file) {
@@ -53,26 +52,10 @@ Answer BenchClient::await(uint64_t id) {
 
 std::string BenchClient::next_id() { return fmt::format("{}.{}", name_, ++made_); }
 
-std::vector<Write> BenchClient::take_finishes() {
-  if (read_.empty()) return {};
-  return {Finish{"reply." + name_, std::exchange(read_, {})}};
-}
-
-uint64_t BenchClient::post_job(const std::string& id, model::Spec&& spec) {
-  model::Job job;
-  job.set_id(id);
-  job.set_queue(queue_of(route_of(spec)));
-  *job.mutable_spec() = std::move(spec);
-  job.mutable_spec()->set_reply("reply." + name_);
-  job.mutable_spec()->set_created_us(wall_us());
-  std::vector<Write> writes = take_finishes();
-  writes.emplace_back(Put{std::string(kJobs), id, job.SerializeAsString(), 0});
-  writes.emplace_back(Push{job.queue(), first_messages(job, job.spec().created_us())});
-  return post(Commit{random_.next(), std::move(writes)});
-}
-
-uint64_t BenchClient::post_pull(Millis wait) {
-  return post(Pull{.queue = "reply." + name_, .max = kRepliesPerPull, .hold = kHold, .wait = wait});
+std::optional<uint64_t> BenchClient::post_finish() {
+  std::optional<Finish> finish = replies_.finish();
+  if (!finish) return std::nullopt;
+  return post(Commit{0, {std::move(*finish)}});
 }
 
 Result<void> BenchClient::await_commit(uint64_t id) {
@@ -84,38 +67,32 @@ Result<void> BenchClient::await_commit(uint64_t id) {
 Result<std::vector<model::Reply>> BenchClient::await_replies(uint64_t id) {
   const Answer answer = await(id);
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
-  std::vector<model::Reply> replies;
-  for (const dunlin::Delivery& delivery : std::get<Deliveries>(answer).deliveries) {
-    read_.push_back(delivery.lease);
-    if (!replies.emplace_back().ParseFromString(delivery.body)) {
-      return Error{Code::corrupt, fmt::format("the reply {} cannot be read", delivery.lease.id)};
-    }
-  }
-  return replies;
+  return replies_.read(std::get<Deliveries>(answer).deliveries);
 }
 
 Result<void> BenchClient::submit(const std::string& id, WorkJob job) {
-  TRY(validate_spec(job.spec));
-  for (const NamedBlob& blob : job.blobs) {
-    TRY(store_->blobs().put(blob.name, blob.size, blob.source));
-  }
-  return await_commit(post_job(id, std::move(job.spec)));
+  job.spec.set_reply(replies_.name());
+  job.spec.set_created_us(wall_us());
+  const SubmitOptions options = {
+      .id = id, .blobs = std::move(job.blobs), .fresh = true, .route_known = true};
+  TRY(dunlin::submit(*store_, std::move(job.spec), options));
+  return {};
 }
 
 Result<std::vector<model::Reply>> BenchClient::replies(Millis wait) {
-  std::vector<Write> finishes = take_finishes();
-  if (finishes.empty()) return await_replies(post_pull(wait));
-  const uint64_t finished = post(Commit{0, std::move(finishes)});
+  const std::optional<uint64_t> finished = post_finish();
   const uint64_t pulled = post_pull(wait);
-  TRY(await_commit(finished));
+  if (finished) TRY(await_commit(*finished));
   return await_replies(pulled);
 }
 
-Result<model::Reply> BenchClient::round_trip(const std::string& id, model::Spec spec) {
-  const uint64_t submitted = post_job(id, std::move(spec));
-  const uint64_t pulled = post_pull(kPatience);
-  TRY(await_commit(submitted));
-  std::vector<model::Reply> replies = TRY(await_replies(pulled));
+Result<model::Reply> BenchClient::round_trip(const std::string& id, WorkJob job) {
+  // A store that is asked one thing at a time would wait for the reply of a job that is not there.
+  std::optional<uint64_t> pulled;
+  if (hub_ != nullptr) pulled = post_pull(kPatience);
+  TRY(submit(id, std::move(job)));
+  if (!pulled) pulled = post_pull(kPatience);
+  std::vector<model::Reply> replies = TRY(await_replies(*pulled));
   if (replies.size() != 1 || replies[0].job() != id) {
     return Error{Code::unavailable, fmt::format("{} replies came back for the one task of job {}",
                                                 replies.size(), id)};
@@ -123,32 +100,40 @@ Result<model::Reply> BenchClient::round_trip(const std::string& id, model::Spec 
   return std::move(replies[0]);
 }
 
+Result<void> BenchClient::finish() {
+  const std::optional<uint64_t> finished = post_finish();
+  if (!finished) return {};
+  return await_commit(*finished);
+}
+
 void Tally::expect(const std::string& job, uint64_t tasks) {
-  seen_[job].resize(tasks);
+  jobs_.try_emplace(job, tasks, ResultFollower(job, tasks));
   expected_ += tasks;
 }
 
 Result<void> Tally::add(const model::Reply& reply) {
+  const auto found = jobs_.find(reply.job());
+  const uint64_t tasks = found == jobs_.end() ? 0 : found->second.tasks;
+  uint64_t outcomes = 0;
   for (const auto& part : reply.parts()) {
     for (const model::Outcome& outcome : part.outcomes().outcomes()) {
-      TRY(add(reply.job(), part.page() * kPageTasks + outcome.offset(), outcome));
+      ++outcomes;
+      const uint64_t task = part.page() * kPageTasks + outcome.offset();
+      if (task < tasks) continue;
+      return Error{Code::invalid,
+                   fmt::format("task {} of job {} was not asked for", task, reply.job())};
     }
   }
-  return {};
-}
-
-Result<void> Tally::add(const std::string& job, uint64_t task, const model::Outcome& outcome) {
-  const auto found = seen_.find(job);
-  if (found == seen_.end() || task >= found->second.size()) {
-    return Error{Code::invalid, fmt::format("task {} of job {} was not asked for", task, job)};
-  }
-  if (outcome.state() != model::STATE_OK) {
-    return Error{Code::invalid,
-                 fmt::format("task {} of job {} did not end well: {}", task, job, outcome.why())};
-  }
-  std::vector<bool>::reference seen = found->second[task];
-  ++(seen ? repeated_ : counted_);
-  seen = true;
+  if (found == jobs_.end()) return {};
+  ResultFollower& follower = found->second.follower;
+  const uint64_t before = follower.taken();
+  TRY(follower.add(reply, [&](const TaskResult& result) -> Result<void> {
+    if (result.outcome.state() == model::STATE_OK) return {};
+    return Error{Code::invalid, fmt::format("task {} of job {} did not end well: {}", result.task,
+                                            reply.job(), result.outcome.why())};
+  }));
+  counted_ += follower.taken() - before;
+  repeated_ += outcomes - (follower.taken() - before);
   return {};
 }
 

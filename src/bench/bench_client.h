@@ -1,19 +1,22 @@
-// A client as small as one can be: a job is one request, because its id is fresh and its route is
-// known to be there, and results come from a reply queue of its own. What has been read is removed
-// together with the next request. One thread.
+// A client as quick as one can be over the code that users have: a job is one request, because its
+// id is fresh and its route is known to be there, and results come from a reply queue of its own.
+// One thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "backends/hub.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "bench/workload.h"
 #include "model/records.pb.h"
+#include "model/replies.h"
+#include "model/results.h"
+#include "stores/hub/hub_store.h"
 
 namespace dunlin::bench {
 
@@ -30,17 +33,18 @@ class BenchClient {
 
   // Its blobs, then one request.
   Result<void> submit(const std::string& id, WorkJob job);
-  // Waits for replies, up to `wait`.
+  // Waits for replies, up to `wait`, and removes those that were read before.
   Result<std::vector<model::Reply>> replies(Millis wait);
-  // Both at once for a job of one task: both requests are sent before either is answered.
-  Result<model::Reply> round_trip(const std::string& id, model::Spec spec);
+  // Both for a job of one task: the reply is asked for before the job is there.
+  Result<model::Reply> round_trip(const std::string& id, WorkJob job);
+  // Removes the replies that were read.
+  Result<void> finish();
 
  private:
-  uint64_t post_job(const std::string& id, model::Spec&& spec);
-  uint64_t post_pull(Millis wait);
+  uint64_t post_pull(Millis wait) { return post(replies_.pull(wait)); }
+  std::optional<uint64_t> post_finish();
   Result<void> await_commit(uint64_t id);
   Result<std::vector<model::Reply>> await_replies(uint64_t id);
-  std::vector<Write> take_finishes();
   uint64_t post(Request&& request);
   Answer await(uint64_t id);
 
@@ -50,7 +54,7 @@ class BenchClient {
   Random random_;
   std::string name_;
   uint64_t made_ = 0;
-  std::vector<Lease> read_;  // Replies that can be removed.
+  ReplyQueue replies_;
 };
 
 // Which results have come back. Each task counts once, however often it is reported.
@@ -65,8 +69,11 @@ class Tally {
   uint64_t repeated() const { return repeated_; }
 
  private:
-  Result<void> add(const std::string& job, uint64_t task, const model::Outcome& outcome);
-  std::map<std::string, std::vector<bool>> seen_;
+  struct Job {
+    uint64_t tasks;
+    ResultFollower follower;
+  };
+  std::map<std::string, Job> jobs_;
   uint64_t expected_ = 0;
   uint64_t counted_ = 0;
   uint64_t repeated_ = 0;

@@ -1,4 +1,5 @@
-// `dunlin bench ...` on the command line.
+// Puts `dunlin bench ...` on the command line. The verb that was given runs while the line is
+// parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

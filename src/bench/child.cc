@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "client/input.h"
+#include "sources/input.h"
 
 namespace dunlin::bench {
 namespace {

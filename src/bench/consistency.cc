@@ -1,3 +1,4 @@
+// What it costs to deliver each task once, or at most once: the same tasks with relaxed delivery.
 #include <array>
 #include <fmt/format.h>
 

@@ -1,10 +1,11 @@
+// How every experiment ends: its report printed, its CSV and its plots written to files.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "bench/verbs.h"
-#include "client/output.h"
+#include "cli/output.h"
 
 namespace dunlin::bench {
 namespace {

@@ -1,3 +1,5 @@
+// Which part of the slots' time is spent in tasks, by their length; beside threads that sleep as
+// long and do nothing else.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "backends/open.h"
 #include "bench/bench_client.h"
+#include "stores/open.h"
 
 namespace dunlin::bench {
 

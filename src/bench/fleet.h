@@ -1,4 +1,5 @@
-// Instances and a hub, each in a process of its own: one run of a workload.
+// Instances and a hub, each in a process of its own: one run of a workload. Calls block until the
+// processes have answered. One thread, and none else when they are started.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,12 @@
 #include "bench/hub_process.h"
 
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/text.h"
+#include "stores/hub_engine.h"
+#include "stores/open.h"
 
 namespace dunlin::bench {
 namespace {
@@ -17,26 +15,6 @@ constexpr std::string_view kListening = "listening on ";
 constexpr std::string_view kSyncs = "stopped syncs=";
 
 }  // namespace
-
-Result<TempFolder> TempFolder::make(const std::string& parent) {
-  std::error_code failed;
-  std::string path = parent;
-  if (path.empty()) path = std::filesystem::temp_directory_path(failed).string();
-  if (!failed) std::filesystem::create_directories(path, failed);
-  path += "/dunlin-bench-XXXXXX";
-  if (!failed && mkdtemp(path.data()) == nullptr) failed.assign(errno, std::generic_category());
-  if (failed) {
-    return Error{Code::invalid, fmt::format("cannot make a folder {}: {}; choose another place "
-                                            "with --folder",
-                                            path, failed.message())};
-  }
-  return TempFolder(std::move(path));
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
 
 Result<std::unique_ptr<HubProcess>> HubProcess::start(const std::string& program,
                                                       const std::string& parent_folder,

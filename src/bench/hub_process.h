@@ -6,26 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "backends/hub.h"
 #include "base/result.h"
+#include "base/temp_folder.h"
 #include "bench/child.h"
+#include "stores/hub/hub_store.h"
 
 namespace dunlin::bench {
-
-// A new folder below `parent` (empty: where temporary files go), removed with all that is in it.
-class TempFolder {
- public:
-  static Result<TempFolder> make(const std::string& parent);
-  ~TempFolder();
-  TempFolder(TempFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  TempFolder& operator=(TempFolder&&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TempFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 class HubProcess {
  public:

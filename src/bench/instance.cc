@@ -8,14 +8,14 @@
 #include <thread>
 #include <unistd.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "base/waker.h"
 #include "bench/bench_client.h"
 #include "bench/samples.h"
-#include "client/output.h"
-#include "cloud/http.h"
+#include "cli/output.h"
+#include "stores/aws/http.h"
+#include "stores/open.h"
 #include "worker/agent.h"
 
 namespace dunlin::bench {
@@ -122,7 +122,7 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.worker.id = fmt::format("bench-{}", agent.worker.pid);
   agent.worker.host = "bench";
   agent.worker.slots = options.slots;
-  agent.worker.hold = Millis(options.hold_ms);
+  if (options.hold_ms != 0) agent.worker.hold = Millis(options.hold_ms);
   agent.worker.mem_bytes = UINT64_MAX;
   agent.worker.seed = random_seed();
   agent.slots.slots = std::max(options.slots, options.max_slots);

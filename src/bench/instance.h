@@ -5,6 +5,9 @@
 //   fleet     go                    to all instances, as nearly at once as can be
 //   instance  {"first":...}         when all its clients have all their results
 //   fleet     end of input          the worker leaves and the process ends
+//
+// run() is all that such a process does; it starts a thread for each client and blocks until the
+// end. Main thread. The other functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +25,10 @@ struct InstanceOptions {
   std::string folder = {};
   uint32_t clients = 2;  // None: a worker alone, which is ready and waits for the end of input.
   uint32_t slots = 4;
-  uint32_t max_slots = 0;     // If there are more in the end than in the beginning, as advised;
-  uint64_t scale_ms = 1000;   // then every so often.
-  uint64_t hold_ms = 30'000;  // Of the worker's leases.
-  Workload work = {};         // Of all clients together.
+  uint32_t max_slots = 0;    // If there are more in the end than in the beginning, as advised;
+  uint64_t scale_ms = 1000;  // then every so often.
+  uint64_t hold_ms = 0;      // Of the worker's leases; 0: as any worker.
+  Workload work = {};        // Of all clients together.
 };
 
 // What it tells the fleet. Times are of seconds_now().
@@ -37,7 +40,7 @@ struct InstanceResult {
   uint64_t requests = 0;  // To services of AWS, or compatible ones.
 };
 
-// Of both: from the first of all to the last of all.
+// Both as one: from the earliest start to the latest end.
 InstanceResult merge(const InstanceResult& one, const InstanceResult& other);
 
 Result<int> run(const InstanceOptions& options);

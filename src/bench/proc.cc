@@ -1,3 +1,5 @@
+// How fast processes are started: by a bare loop, by `dunlin run`, and by other programs that start
+// one for each line.
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -8,8 +10,8 @@
 #include "bench/hub_process.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "client/runner.h"
 #include "model/keys.h"
+#include "run/runner.h"
 
 namespace dunlin::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "client/output.h"
+#include "cli/output.h"
 
 namespace dunlin::bench {
 namespace {

@@ -1,3 +1,4 @@
+// How many no-op tasks go through a hub, by number of instances, or through `dunlin run` alone.
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -6,7 +7,7 @@
 #include "bench/fleet.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "client/runner.h"
+#include "run/runner.h"
 
 namespace dunlin::bench {
 namespace {

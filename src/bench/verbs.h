@@ -1,5 +1,6 @@
 // `dunlin bench` and its experiments. Each runs real processes on this machine and prints what it
-// found beside what the papers say and beside limits measured in the same run.
+// found beside what the papers say and beside limits measured in the same run. Each blocks for as
+// long as it takes. Main thread, and none else when it begins.
 #pragma once
 
 #include <cstdint>

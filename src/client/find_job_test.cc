@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/list_jobs.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

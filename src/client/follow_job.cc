@@ -1,35 +1,30 @@
+// Follows a job until it has ended, for `dunlin submit --wait`: results are handed on as they come.
 #include <fmt/format.h>
 
 #include "base/wait.h"
 #include "client/submit_verb.h"
 #include "model/explain.h"
+#include "model/replies.h"
 #include "model/rows.h"
 
 namespace dunlin {
 namespace {
 
-constexpr size_t kRepliesPerPull = 64;
-constexpr Millis kHold = Millis(60'000);
 constexpr Millis kLookEvery = Millis(1000);
 constexpr Millis kPatience = Millis(3000);  // Without an outcome, before a word about workers.
 
 // Takes what is in the reply queue, waiting up to `wait` for it. True if there was anything.
-Result<bool> take_replies(const VerbEnv& env, const model::Job& job, Millis wait,
+Result<bool> take_replies(const VerbEnv& env, ReplyQueue& replies, Millis wait,
                           ResultFollower& follower, const ResultFollower::Take& take) {
   Queue& queue = env.store.queue();
-  const auto deliveries = TRY(queue.pull(job.spec().reply(), kRepliesPerPull, kHold, wait));
-  if (deliveries.empty()) return false;
-  std::vector<Lease> leases;
-  for (const dunlin::Delivery& delivery : deliveries) {
-    leases.push_back(delivery.lease);
-    model::Reply reply;
-    if (!reply.ParseFromString(delivery.body) || reply.job() != job.id()) continue;
-    for (const auto& part : reply.parts()) {
-      TRY(follower.add(part.page(), part.outcomes(), take));
-    }
+  const Pull pull = replies.pull(wait);
+  for (const auto& reply :
+       replies.read(TRY(queue.pull(pull.queue, pull.max, pull.hold, pull.wait)))) {
+    TRY(follower.add(reply, take));
   }
-  // A stale lease means only that we were slow: nobody else reads this queue.
-  if (const auto finished = queue.finish(job.spec().reply(), leases);
+  const std::optional<Finish> finish = replies.finish();
+  if (!finish) return false;
+  if (const auto finished = queue.finish(finish->queue, finish->leases);
       !finished.ok() && finished.error().code != Code::conflict) {
     return finished.error();
   }
@@ -54,12 +49,13 @@ Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours
                             const ResultFollower::Take& take) {
   ResultFollower follower(job.id(), job.spec().tasks());
   const bool replies = ours && !job.spec().reply().empty();
+  ReplyQueue queue(job.spec().reply());
   const Instant begun = env.clock.now();
   Instant looked = begun;
   bool said = false;
   while (true) {
     const Instant turn = env.clock.now();
-    const bool some = replies && TRY(take_replies(env, job, kLookEvery, follower, take));
+    const bool some = replies && TRY(take_replies(env, queue, kLookEvery, follower, take));
     if (!some && !follower.complete() && env.clock.now() - turn < kLookEvery / 10) {
       // This store does not wait, or nobody will reply.
       wait_until(env.clock.now() + kLookEvery / 10, env.clock);
@@ -70,10 +66,10 @@ Result<Standing> follow_job(const VerbEnv& env, const model::Job& job, bool ours
     const Standing standing = TRY(read_standings(env.store.table(), {job.id()})).front();
     if (has_ended(standing.state) || !replies) TRY(follower.look(env.store.table(), take));
     if (has_ended(standing.state)) {
-      while (replies && TRY(take_replies(env, job, Millis(0), follower, take))) {
+      while (replies && TRY(take_replies(env, queue, Millis(0), follower, take))) {
       }
       // If that fails, the sweeper does it when the job goes.
-      if (replies) (void)env.store.drop_queue(job.spec().reply()).ok();
+      if (replies) (void)env.store.drop_queue(queue.name()).ok();
       return standing;
     }
     TRY(read_job(env.store.table(), job.id()));  // It may have been removed.

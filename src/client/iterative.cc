@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "client/output.h"
+#include "cli/output.h"
 
 namespace dunlin {
 namespace {

@@ -1,4 +1,5 @@
-// How far an iterative job is, for people.
+// Words for people about an iterative job: how far it is, and whether its deadline will be met.
+// Pure.
 #pragma once
 
 #include <string>

@@ -8,8 +8,8 @@
 
 #include "base/env_posix.h"
 #include "base/names.h"
-#include "client/array.h"
-#include "client/verb_adder.h"
+#include "cli/verb_adder.h"
+#include "client/field_options.h"
 
 namespace dunlin {
 namespace {
@@ -55,8 +55,8 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
     }
     TRY(check_file_options(command, verb.job_file));
   }
-  if (verb.job_file.empty() && verb.words.empty() && verb.lines.empty() &&
-      verb.json_lines.empty()) {
+  if (verb.job_file.empty() && verb.words.empty() && word_in(verb.said, "lines").empty() &&
+      word_in(verb.said, "json_lines").empty()) {
     return Error{Code::invalid,
                  "there is no command: write it after --, as in `dunlin submit -- echo hello`"};
   }
@@ -67,7 +67,7 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
                  "hub`, or run the tasks here with `dunlin run`"};
   }
   // What is wrong with the options needs no hub to be said.
-  if (verb.job_file.empty()) TRY(spec_of(verb));
+  if (verb.job_file.empty()) TRY(check_options(verb));
   return run_in_store(verb, target, Missing::make);
 }
 
@@ -97,63 +97,18 @@ class Adder {
   VerbAdder verbs_;
 };
 
-void add_input_options(CLI::App& command, SubmitVerb& verb) {
-  command.add_option("JOBFILE", verb.job_file, "A TOML file with one job or several");
-  command.add_option("--array", verb.array, "A task for each number: 0-999, 1-10:3, 0,5,7-9")
-      ->check(why_no_array);
-  command.add_option("--lines", verb.lines, "A task for each line of a file; - is stdin");
-  command.add_option("--json-lines", verb.json_lines, "A task for each JSON object of a file");
-  command.add_option("--colsep", verb.colsep, "Splits each value into {1} {2} ...");
-  command.add_flag("--csv", verb.csv, "The lines are CSV");
-  command.add_flag("--header", verb.header, "The first line names the columns, for {name}");
-  command.add_flag("--no-quote", verb.no_quote, "Values are not quoted for the shell");
-  command.add_option("--stdin", verb.stdin_file, "Standard input of every task; - is ours");
-}
-
-void add_run_options(CLI::App& command, SubmitVerb& verb) {
-  command.add_option("--requires", verb.tags, "Only workers with this tag (again: all of them)")
-      ->allow_extra_args(false);
-  command.add_option("--cpus", verb.cpus, "Slots that a task takes (default: 1)");
-  command.add_option("--mem", verb.mem, "Memory that a task needs: 512M, 4G");
-  command.add_option("--gpus", verb.gpus, "GPUs that a task needs");
-  command.add_option("--env", verb.env, "NAME=VALUE, or NAME to pass ours on")
-      ->allow_extra_args(false);
-  command.add_option(
-      "--cwd", verb.cwd,
-      "Folder to run in; task: a fresh one (default: this one, where the worker has it)");
-  command.add_option("--timeout", verb.timeout, "Of each attempt: 90s, 5m, 2h");
-  command.add_option("--retries", verb.retries, "Further tries of a task that fails");
-  command.add_option("--backoff", verb.backoff, "Before the first of them; doubles with each");
-  command.add_option("--losses", verb.losses,
-                     "Workers that a task may take with it, or `unlimited` (default: 3)");
-  command.add_option("--keep", verb.keep,
-                     "How long the job is kept after its end: 12h, 30d, forever (default: as the "
-                     "store says)");
-  command.add_option("--retry-on", verb.retry_on, "Exit codes worth a retry: 1,2,100-120");
-  command.add_option("--cleanup", verb.cleanup, "Shell line, run after each attempt");
-  command.add_option("--output-max", verb.output_max,
-                     "Kept of a task's stdout and of its stderr (default: 64M)");
-  command.add_option("--memory-max", verb.memory_max,
-                     "End a task that uses more memory than this: 512M, 4G");
-  command.add_option("--file-max", verb.file_max,
-                     "End a task that writes a file larger than this: 100M, 1G");
-  CLI::Option* once = command.add_flag("--at-most-once", verb.at_most_once,
-                                       "Never start a task twice; it may be lost with its worker");
-  command.add_flag("--relaxed", verb.relaxed, "Do not check whether a task was started before")
-      ->excludes(once);
-}
-
-void add_iteration_options(CLI::App& command, SubmitVerb& verb) {
-  command.add_option(
-      "--iterations", verb.iterations,
-      "Share so many iterations among partitions, which ask for them on descriptor 3");
-  command.add_option("--partitions", verb.partitions,
-                     "How many begin (default: 1 with --finish-by, else one for each slot)");
-  command.add_option("--partitions-max", verb.partitions_max,
-                     "How many there may be if the deadline needs them (default: 100)");
-  command.add_option("--span", verb.span, "How long a partition works between two questions (1s)");
-  command.add_option("--finish-by", verb.finish_by,
-                     "When all should be done: 25m, 17:00, \"2030-01-31 17:00\"");
+// Old names of --delivery.
+void add_delivery_flags(CLI::App& command, Words& said) {
+  const auto takes = [&said](const std::string& word) {
+    return [&said, word](int64_t /*count*/) { said["delivery"] = {word}; };
+  };
+  CLI::Option* const how = command.get_option("--delivery");
+  CLI::Option* const once = command.add_flag_function("--at-most-once", takes("at-most-once"),
+                                                      "The old name of --delivery at-most-once");
+  CLI::Option* const relaxed = command.add_flag_function("--relaxed", takes("relaxed"),
+                                                         "The old name of --delivery relaxed");
+  relaxed->excludes(once)->excludes(how);
+  once->excludes(how);
 }
 
 void add_submit(Adder& adder, JobOptions& options) {
@@ -169,16 +124,10 @@ void add_submit(Adder& adder, JobOptions& options) {
       [&verb](const CLI::App& self, const StoreTarget& target) {
         return run_submit(self, verb, target);
       });
-  add_input_options(command, verb);
-  command.add_option("--name", verb.name, "For people; need not be unique");
-  command.add_option("--owner", verb.owner, "Whose job it is (default: $USER)")
-      ->envname("DUNLIN_OWNER");
-  command.add_option("--key", verb.key, "Submitted again with the same key, it is the same job");
-  command.add_option("--priority", verb.priority, "0 to 9, larger first")->capture_default_str();
-  command.add_option("--after", verb.after, "Start when this job is done, all well (again: all)")
-      ->allow_extra_args(false);
-  add_run_options(command, verb);
-  add_iteration_options(command, verb);
+  command.add_option("JOBFILE", verb.job_file, "A TOML file with one job or several");
+  add_field_options(command, Entrance::command_line, verb.said);
+  command.get_option("--owner")->envname("DUNLIN_OWNER");
+  add_delivery_flags(command, verb.said);
   command.add_flag("--wait", verb.wait, "Print what the tasks print, until all have ended");
   command.add_flag("--dry-run", verb.dry_run, "Print what the first tasks would run");
 }

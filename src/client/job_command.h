@@ -1,13 +1,15 @@
-// The commands about jobs: submit, status, list, results, logs, wait, cancel, retry, explain, pool.
+// Puts the commands about jobs on the command line: submit, status, list, results, logs, wait,
+// cancel, retry, explain, pool, remove, history. The one that was given runs while the line is
+// parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/target_options.h"
 #include "client/job_verbs.h"
 #include "client/submit_verb.h"
-#include "client/target_options.h"
 
 namespace dunlin {
 

@@ -1,3 +1,4 @@
+// `dunlin explain` and `dunlin pool`: why a job makes no progress, and which workers there are.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,23 +1,45 @@
 #include "client/job_file.h"
 
+// Without this the parser throws.
+#define TOML_EXCEPTIONS 0
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
 
 #include "base/names.h"
-#include "client/input.h"
-#include "client/job_keys.h"
 #include "model/expand.h"
-#include "model/iterations.h"
 #include "model/keys.h"
-#include "model/submit_folder.h"
+#include "sources/input.h"
+#include "spec/draft.h"
 
 namespace dunlin {
 namespace {
 
 constexpr size_t kFileBytesMax = 16 << 20;
 constexpr size_t kJobsMax = 10'000;
+
+// Dates and times are nothing that a field expects.
+nlohmann::json json_of(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto flag = node.value_exact<bool>()) return *flag;
+  if (const auto number = node.value_exact<double>()) return *number;
+  if (const auto number = node.value_exact<int64_t>()) {
+    if (*number < 0) return *number;
+    return static_cast<uint64_t>(*number);
+  }
+  nlohmann::json value;
+  if (const toml::array* const list = node.as_array()) {
+    value = nlohmann::json::array();
+    for (const toml::node& one : *list) value.push_back(json_of(one));
+  } else if (const toml::table* const table = node.as_table()) {
+    value = nlohmann::json::object();
+    for (const auto& [name, one] : *table) value[std::string(name.str())] = json_of(one);
+  }
+  return value;
+}
 
 // Reads the jobs of one file, top to bottom.
 class JobFile {
@@ -58,73 +80,55 @@ class JobFile {
   }
 
   Result<void> add(const toml::table& table) {
-    JobDraft draft;
+    JobDraft draft = draft_from(Entrance::job_file, now_);
     draft.folder = folder_;
-    draft.now = now_;
-    draft.job.line = table.source().begin.line;
-    draft.job.spec.set_priority(kPriorityDefault);
+    // What a file names is looked for beside it, so its programs are, too.
+    draft.here = folder_.empty() ? "." : folder_;
     for (const auto& [key, value] : table) {
-      const Result<void> set = set_key(key.str(), value, draft);
+      const Result<void> set = set_field(key.str(), json_of(value), draft);
       if (!set.ok()) return wrong(key.source(), set.error().what);
     }
-    // What a file names is looked for beside it, so its programs are, too.
-    if (draft.job.spec.cwd().empty() && !draft.options.fresh_folder) {
-      draft.job.spec.set_cwd(cwd_from(folder_.empty() ? "." : folder_));
-    }
-    const Result<void> finished = finish(draft);
+    const Result<void> finished = finish(std::move(draft), table.source().begin.line);
     if (!finished.ok()) return wrong(table.source(), finished.error().what);
-    jobs_.push_back(std::move(draft.job));
     return {};
   }
 
   // What can be said only when all keys are known.
-  Result<void> finish(JobDraft& draft) {
-    const auto refuse = [](std::string what) { return Error{Code::invalid, std::move(what)}; };
-    if (draft.command_keys.size() > 1) {
-      return refuse("the job has both command and argv: keep one of them");
+  Result<void> finish(JobDraft draft, uint64_t line) {
+    ReadyJob ready = TRY(finish_job(std::move(draft), blob_prefix_(jobs_.size())));
+    FileJob job{.line = line,
+                .spec = std::move(ready.spec),
+                .key = std::move(ready.key),
+                .by_slots = ready.by_slots,
+                .blobs = std::move(ready.blobs)};
+    const model::Spec& spec = job.spec;
+    if (const size_t size = spec.ByteSizeLong(); size > kSpecMax) {
+      return Error{Code::invalid,
+                   fmt::format("the job has {} bytes, but at most {} may be in one: put long "
+                               "texts into files",
+                               size, kSpecMax)};
     }
-    if (draft.command_keys.empty() && draft.options.json_lines.empty()) {
-      return refuse("the job has no command: give it a command or argv");
-    }
-    if (draft.input_keys.size() > 1) {
-      return refuse(fmt::format("the job takes its values from {}: keep one of them",
-                                fmt::join(draft.input_keys, " and ")));
-    }
-    // Only whether there is a command is asked of these.
-    draft.options.words.assign(draft.command_keys.begin(), draft.command_keys.end());
-    Gathered gathered =
-        TRY(gather_inputs(draft.options, std::move(draft.sources), blob_prefix_(jobs_.size())));
-    if (gathered.tasks == 0) return refuse("the job has no values, so it would have no task");
-    model::Spec& spec = draft.job.spec;
-    *spec.mutable_inputs() = std::move(gathered.inputs);
-    spec.set_tasks(gathered.tasks);
-    draft.job.by_slots = TRY(set_iterations(draft.iterations, spec));
-    draft.job.blobs = std::move(gathered.blobs);
-    if (spec.ByteSizeLong() > kSpecMax) {
-      return refuse(
-          fmt::format("the job has {} bytes, but at most {} may be in one: put long "
-                      "texts into files",
-                      spec.ByteSizeLong(), kSpecMax));
-    }
-    if (const auto compiled = Template::compile(spec); !compiled.ok()) return compiled.error();
-    return link(draft);
+    TRY(Template::compile(spec));
+    TRY(link(ready.after, job));
+    jobs_.push_back(std::move(job));
+    return {};
   }
 
-  Result<void> link(JobDraft& draft) {
-    for (const std::string& other : draft.after) {
+  Result<void> link(const std::vector<std::string>& after, FileJob& job) {
+    const std::string& name = job.spec.name();
+    for (const std::string& other : after) {
       const auto above = names_.find(other);
-      if (!is_name(other) || other == draft.job.spec.name()) {
+      if (!is_name(other) || other == name) {
         return Error{Code::invalid,
                      fmt::format("after names {}: name a job above this one, or the id of another",
-                                 other == draft.job.spec.name() ? "the job itself" : quote(other))};
+                                 other == name ? "the job itself" : quote(other))};
       }
       if (above == names_.end()) {
-        draft.job.after_ids.push_back(other);
+        job.after_ids.push_back(other);
       } else {
-        draft.job.after_jobs.push_back(above->second);
+        job.after_jobs.push_back(above->second);
       }
     }
-    const std::string& name = draft.job.spec.name();
     if (name.empty() || names_.emplace(name, jobs_.size()).second) return {};
     return Error{Code::invalid, fmt::format("the name {} is taken by the job on line {}: give each "
                                             "job its own",

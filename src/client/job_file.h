@@ -3,7 +3,7 @@
 //   [[job]]
 //   name = "simulate"
 //   command = "./sim --seed {}"     a line for the shell, or argv = ["./sim", "--seed", "{}"]
-//   array = "0-999"                 or values = [..], lines = "FILE", csv = "FILE", json = "FILE"
+//   array = "0-999"                 or values = [..], lines = "FILE", json_lines = "FILE"
 //   timeout = "5m"
 //
 //   [[job]]
@@ -11,8 +11,9 @@
 //   argv = ["./gather"]
 //   after = ["simulate"]            names of jobs above, or ids of other jobs
 //
-// All keys: docs/JOBS.md. The file is read and checked whole; every error names the file and the
-// line, and what is expected there. Files that it names are looked for beside it.
+// Its keys are the fields of spec/fields.h: docs/JOBS.md. The file is read and checked whole; every
+// error names the file and the line, and what is expected there. Files that it names are looked for
+// beside it.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,18 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "client/sources.h"
-#include "model/records.pb.h"
+#include "spec/draft.h"
 
 namespace dunlin {
 
 struct FileJob {
   uint64_t line = 0;      // Where it begins.
-  model::Spec spec;       // But for owner, after, and the time.
+  model::Spec spec = {};  // But for after, the time, and the owner if the file does not say.
+  std::string key = {};
   bool by_slots = false;  // As many partitions as there are slots.
-  std::vector<Gathered::Blob> blobs;
-  std::vector<size_t> after_jobs;      // Of this file: numbers of jobs above, from 0.
-  std::vector<std::string> after_ids;  // Of other jobs.
+  std::vector<Gathered::Blob> blobs = {};
+  std::vector<size_t> after_jobs = {};      // Of this file: numbers of jobs above, from 0.
+  std::vector<std::string> after_ids = {};  // Of other jobs.
 };
 
 // What the blobs of the file's n-th job are called, but for a number at the end.

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "model/inputs.h"
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -120,7 +120,7 @@ finish_by = "2099-01-31 17:00"
 }
 
 TEST(JobFile, FilesThatItNamesStandBesideIt) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string file = folder.path() + "/jobs.toml";
   std::ofstream(folder.path() + "/in.csv") << "id,name\n1,\"a,b\"\n";
   std::string lines;

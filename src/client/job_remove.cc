@@ -35,10 +35,12 @@ Error refused(const std::string& job, Verdict verdict) {
               job)};
     case Verdict::busy:
       return {Code::conflict, fmt::format("job {} keeps changing: try again", job)};
-    default:
-      return {Code::not_found,
-              fmt::format("there is no job {}: `dunlin list` shows the jobs that exist", job)};
+    case Verdict::removed:  // Then nothing was refused.
+    case Verdict::absent:
+      break;
   }
+  return {Code::not_found,
+          fmt::format("there is no job {}: `dunlin list` shows the jobs that exist", job)};
 }
 
 Result<void> say_removed(const std::string& job, const VerbEnv& env, bool dry_run) {

@@ -1,3 +1,4 @@
+// `dunlin results` and `dunlin logs`: what tasks have written and how they ended.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -72,7 +73,7 @@ Result<int> run(const ResultsVerb& verb, const VerbEnv& env) {
     cut.say();
     return cut.any() ? kExitCut : kExitDone;
   }
-  // Tasks without an outcome are shown to who asks for them.
+  // Tasks without an outcome are shown if the user asks for them.
   const bool show_missing = !verb.tasks.empty() && !verb.failed;
   const Standing standing = TRY(read_standings(table, {job.id()})).front();
   const std::string_view missing = has_ended(standing.state) ? "cancelled" : "waiting";

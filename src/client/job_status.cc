@@ -1,3 +1,4 @@
+// `dunlin status` and `dunlin list`: how far one job is, or many.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "model/progress.h"
 #include "model/rows.h"
 #include "model/submit.h"
+#include "spec/read_back.h"
 
 namespace dunlin {
 namespace {
@@ -101,7 +103,8 @@ Result<int> status_of_one(const StatusVerb& verb, const VerbEnv& env) {
   const std::string id = TRY(find_job(env.store.table(), verb.job, now)).id();
   const Progress progress = TRY(read_progress(env.store, id, now));
   if (env.form == Form::json) {
-    const ordered_json object = TRY(status_json(env.store.table(), progress, now));
+    ordered_json object = TRY(status_json(env.store.table(), progress, now));
+    object["spec"] = spec_json(progress.job);
     TRY(print(json_line(object)));
   } else if (env.form == Form::quiet) {
     TRY(print(fmt::format("{}\n", state_word(progress.standing.state))));

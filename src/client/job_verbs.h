@@ -1,7 +1,8 @@
 // What people do with jobs: look at them, wait for them, steer them. Each verb is what the command
 // line said; run() prints what was found and returns the exit code, or the error that ended it.
 //
-// A job is named as client/find_job.h says.
+// A job is named as client/find_job.h says. Calls block as the store does; one thread, as the
+// store.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "client/output.h"
+#include "cli/output.h"
 #include "store/request_store.h"
 
 namespace dunlin {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

@@ -1,3 +1,4 @@
+// `dunlin wait`, `dunlin cancel` and `dunlin retry`.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

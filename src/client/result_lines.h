@@ -1,4 +1,5 @@
-// Outcomes of tasks as people and scripts read them, one at a time.
+// Outcomes of tasks as people and scripts read them, one at a time. Calls block as the store and
+// standard output do; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "client/output.h"
+#include "cli/output.h"
 #include "model/records.pb.h"
 #include "model/results.h"
 #include "store/store.h"

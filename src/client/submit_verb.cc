@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/who.h"
 #include "client/find_job.h"
-#include "client/input.h"
 #include "client/job_file.h"
 #include "client/result_lines.h"
 #include "model/expand.h"
@@ -22,27 +21,13 @@
 #include "model/owned.h"
 #include "model/rows.h"
 #include "model/submit.h"
-#include "model/submit_folder.h"
+#include "sources/input.h"
+#include "spec/draft.h"
 
 namespace dunlin {
 namespace {
 
 constexpr uint64_t kShownTasks = 10;  // Of a dry run.
-constexpr size_t kStdinInlineMax = 2 << 10;
-
-Result<Gathered> gather_for(const SubmitVerb& verb, const std::string& id) {
-  SourceOptions options{.words = verb.words,
-                        .array = verb.array,
-                        .json_lines = verb.json_lines,
-                        .fresh_folder = verb.cwd == kTaskFolder,
-                        .colsep = verb.colsep,
-                        .header = verb.header,
-                        .csv = verb.csv,
-                        .no_quote = verb.no_quote};
-  if (!verb.lines.empty()) options.arg_files = {verb.lines};
-  return gather(options, input_blob_name(id, ""));
-}
-
 // A job that is ready to be submitted.
 struct Draft {
   std::string id;
@@ -52,7 +37,7 @@ struct Draft {
   Readable stdin_file;             // If it goes into a blob.
   std::vector<size_t> after = {};  // Drafts before this one.
   bool by_slots = false;           // As many partitions as there are slots.
-  bool from_file = false;
+  bool names_owner = false;        // Its file does.
 };
 
 Result<std::string> read_part(const File& file, uint64_t offset, size_t max) {
@@ -62,11 +47,13 @@ Result<std::string> read_part(const File& file, uint64_t offset, size_t max) {
 }
 
 Result<void> add_stdin(const SubmitVerb& verb, Draft& draft) {
-  if (verb.stdin_file.empty()) return {};
-  if (verb.stdin_file == "-" && (verb.lines == "-" || verb.json_lines == "-")) {
+  const std::string file = word_in(verb.said, "stdin");
+  if (file.empty()) return {};
+  if (file == "-" &&
+      (word_in(verb.said, "lines") == "-" || word_in(verb.said, "json_lines") == "-")) {
     return Error{Code::invalid, "standard input cannot be both the lines and --stdin: use a file"};
   }
-  Readable input = TRY(open_input(verb.stdin_file, kBlobMax));
+  Readable input = TRY(open_input(file, kBlobMax));
   if (input.size <= kStdinInlineMax) {
     draft.spec.set_stdin(TRY(read_part(*input.file, 0, kStdinInlineMax)));
     return {};
@@ -76,39 +63,29 @@ Result<void> add_stdin(const SubmitVerb& verb, Draft& draft) {
   return {};
 }
 
-Result<void> check(const Draft& draft) {
-  TRY(validate_spec(draft.spec));
-  TRY(check_program(draft.spec, draft.from_file ? "cwd" : "--cwd"));
-  TRY(Template::compile(draft.spec));
-  return {};
-}
-
-Result<IterationOptions> iteration_options(const SubmitVerb& verb) {
-  IterationOptions options{.partitions = verb.partitions,
-                           .partitions_max = verb.partitions_max,
-                           .retries_said = verb.retries.has_value()};
-  if (!verb.iterations.empty()) options.iterations = TRY(parse_iterations(verb.iterations));
-  if (!verb.span.empty()) options.span = TRY(parse_duration(verb.span));
-  return options;
+// What the options make, before the inputs are read.
+Result<JobDraft> draft_of_options(const SubmitVerb& verb, WallTime now) {
+  JobDraft draft = draft_from(Entrance::command_line, now);
+  draft.options.words = verb.words;
+  draft.here = ".";
+  draft.spec.set_owner(user_name());
+  TRY(set_words(verb.said, draft));
+  return draft;
 }
 
 Result<Draft> draft_of_words(const SubmitVerb& verb, const std::string& id, WallTime now) {
-  model::Spec spec = TRY(spec_of(verb));
-  Draft draft{.id = id, .key = verb.key, .spec = std::move(spec), .blobs = {}, .stdin_file = {}};
-  Gathered gathered = TRY(gather_for(verb, id));
-  *draft.spec.mutable_command() = std::move(gathered.command);
-  *draft.spec.mutable_inputs() = std::move(gathered.inputs);
-  draft.spec.set_tasks(gathered.tasks);
+  JobDraft options = TRY(draft_of_options(verb, now));
+  ReadyJob job = TRY(finish_job(std::move(options), input_blob_name(id, "")));
+  Draft draft{.id = id,
+              .key = std::move(job.key),
+              .spec = std::move(job.spec),
+              .blobs = std::move(job.blobs),
+              .stdin_file = {},
+              .by_slots = job.by_slots};
   draft.spec.set_created_us(to_us(now));
-  draft.blobs = std::move(gathered.blobs);
-  if (!verb.finish_by.empty()) {
-    draft.spec.set_finish_by_ms(
-        TRY(parse_deadline(verb.finish_by, now)).time_since_epoch().count());
-  }
-  const IterationOptions options = TRY(iteration_options(verb));
-  draft.by_slots = TRY(set_iterations(options, draft.spec));
   TRY(add_stdin(verb, draft));
-  TRY(check(draft));
+  TRY(check_job(draft.spec, Entrance::command_line));
+  for (std::string& other : job.after) draft.spec.add_after(std::move(other));
   return draft;
 }
 
@@ -124,24 +101,27 @@ Result<std::vector<Draft>> drafts_of_file(const SubmitVerb& verb, const std::str
     }
     return ids[job];
   };
+  // Of the options, the owner and the key are for all jobs that do not say theirs.
+  const JobDraft options = TRY(draft_of_options(verb, now));
   auto jobs = TRY(
       read_jobs(verb.job_file, now, [&](size_t job) { return input_blob_name(id_of(job), ""); }));
-  const std::string owner = TRY(spec_of({.owner = verb.owner})).owner();
   std::vector<Draft> drafts;
   for (FileJob& job : jobs) {
     Draft& draft = drafts.emplace_back(Draft{.id = id_of(drafts.size()),
-                                             .key = "",
+                                             .key = std::move(job.key),
                                              .spec = std::move(job.spec),
                                              .blobs = std::move(job.blobs),
                                              .stdin_file = {},
                                              .after = job.after_jobs,
-                                             .by_slots = job.by_slots,
-                                             .from_file = true});
-    if (!verb.key.empty()) draft.key = fmt::format("{}.{}", verb.key, drafts.size());
-    draft.spec.set_owner(owner);
+                                             .by_slots = job.by_slots});
+    if (draft.key.empty() && !options.key.empty()) {
+      draft.key = fmt::format("{}.{}", options.key, drafts.size());
+    }
+    draft.names_owner = !draft.spec.owner().empty();
+    if (!draft.names_owner) draft.spec.set_owner(options.spec.owner());
     draft.spec.set_created_us(to_us(now));
     for (std::string& id : job.after_ids) draft.spec.add_after(std::move(id));
-    if (const Result<void> checked = check(draft); !checked.ok()) {
+    if (const Result<void> checked = check_job(draft.spec, Entrance::job_file); !checked.ok()) {
       return Error{checked.error().code,
                    fmt::format("{}:{}: {}", verb.job_file, job.line, checked.error().what)};
     }
@@ -156,7 +136,6 @@ Result<std::vector<Draft>> drafts_of(const SubmitVerb& verb, const std::string& 
   if (!verb.job_file.empty()) return drafts_of_file(verb, bound, random, now);
   std::vector<Draft> drafts;
   drafts.push_back(TRY(draft_of_words(verb, owned_job_id(make_job_id(random, now), bound), now)));
-  for (const std::string& other : verb.after) drafts.front().spec.add_after(other);
   return drafts;
 }
 
@@ -270,6 +249,11 @@ Result<void> print_submitted(const SubmitVerb& verb, const VerbEnv& env, const S
 
 }  // namespace
 
+Result<void> check_options(const SubmitVerb& verb) {
+  TRY(draft_of_options(verb, posix_clock().wall()));
+  return {};
+}
+
 Result<int> dry_run(const SubmitVerb& verb) {
   for (Draft& draft : TRY(drafts_of(verb, "", posix_clock().wall()))) {
     const Template commands = TRY(Template::compile(draft.spec));
@@ -291,9 +275,12 @@ Result<int> dry_run(const SubmitVerb& verb) {
 }
 
 Result<int> run(const SubmitVerb& verb, const VerbEnv& env) {
-  const std::string owner = TRY(choose_owner(env.owner, verb.owner, user_name()));
+  const std::string named = word_in(verb.said, "owner");
   std::vector<Draft> drafts = TRY(drafts_of(verb, env.owner, env.clock.wall()));
-  for (Draft& draft : drafts) draft.spec.set_owner(owner);
+  for (Draft& draft : drafts) {
+    const std::string owner = draft.names_owner ? draft.spec.owner() : named;
+    draft.spec.set_owner(TRY(choose_owner(env.owner, owner, user_name())));
+  }
   for (Draft& draft : drafts) TRY(resolve_after(env, draft.spec));
   std::vector<std::string> ids;
   for (Draft& draft : drafts) {

@@ -7,8 +7,8 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "client/job_command.h"
-#include "sim/temp_folder.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -35,20 +35,22 @@ class SubmitVerbTest : public TestJobs {
     return path;
   }
 
-  TempFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {
-  SubmitVerb verb{.words = {"./sim", "--seed", "{}"}, .array = "1-10", .name = "sim"};
-  verb.tags = {"b", "a"};
-  verb.mem = "2G";
-  verb.env = {"A=1=2"};
-  verb.timeout = "5m";
-  verb.retries = 3;
-  verb.backoff = "2s";
-  verb.losses = "unlimited";
-  verb.retry_on = "1,100-102";
-  verb.at_most_once = true;
+  const SubmitVerb verb{.words = {"./sim", "--seed", "{}"},
+                        .said = {{"array", {"1-10"}},
+                                 {"name", {"sim"}},
+                                 {"requires", {"b", "a"}},
+                                 {"mem", {"2G"}},
+                                 {"env", {"A=1=2"}},
+                                 {"timeout", {"5m"}},
+                                 {"retries", {"3"}},
+                                 {"backoff", {"2s"}},
+                                 {"losses", {"unlimited"}},
+                                 {"retry_on", {"1,100-102"}},
+                                 {"delivery", {"at-most-once"}}}};
   const std::string id = say(verb);
   const model::Job job = only_job();
   EXPECT_EQ(id, job.id() + "\n");
@@ -70,7 +72,7 @@ TEST_F(SubmitVerbTest, OptionsBecomeTheSpec) {
 TEST_F(SubmitVerbTest, ManyLinesGoIntoABlob) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(i) + "\n";
-  say({.words = {"echo", "{}"}, .lines = file("lines", text)});
+  say({.words = {"echo", "{}"}, .said = {{"lines", {file("lines", text)}}}});
   const model::Job job = only_job();
   EXPECT_EQ(job.spec().tasks(), 3000);
   const std::string name = job.spec().inputs().sources(0).blob();
@@ -79,36 +81,35 @@ TEST_F(SubmitVerbTest, ManyLinesGoIntoABlob) {
 }
 
 TEST_F(SubmitVerbTest, AKeyFindsTheJobAgain) {
-  const SubmitVerb verb{.words = {"echo", "{}"}, .array = "0-9", .key = "k"};
+  const SubmitVerb verb{.words = {"echo", "{}"}, .said = {{"array", {"0-9"}}, {"key", {"k"}}}};
   const std::string id = say(verb);
   EXPECT_EQ(say(verb), id);
   SubmitVerb other = verb;
-  other.array = "0-8";
+  other.said["array"] = {"0-8"};
   EXPECT_NE(say(other, Form::quiet, kExitFailed).find("\"k\""), std::string::npos);
 }
 
 TEST_F(SubmitVerbTest, StandardInputIsKeptWithTheJob) {
-  say({.words = {"cat"}, .stdin_file = file("small", "hello")});
+  say({.words = {"cat"}, .said = {{"stdin", {file("small", "hello")}}}});
   EXPECT_EQ(only_job().spec().stdin(), "hello");
 }
 
 TEST_F(SubmitVerbTest, ALargeStandardInputIsABlob) {
   const std::string large(100'000, 'x');
-  say({.words = {"cat"}, .stdin_file = file("large", large)});
+  say({.words = {"cat"}, .said = {{"stdin", {file("large", large)}}}});
   const std::string name = only_job().spec().stdin_blob();
   EXPECT_EQ(store->blobs().get(name, 0, 200'000).value(), large);
 }
 
 TEST_F(SubmitVerbTest, NothingIsSubmittedOfWhatIsWrong) {
-  for (const SubmitVerb& verb :
-       {SubmitVerb{.words = {""}}, SubmitVerb{.words = {"a"}, .name = "a/b"},
-        SubmitVerb{.words = {"a"}, .at_most_once = true, .relaxed = true},
-        SubmitVerb{.words = {"a"}, .timeout = "5"}, SubmitVerb{.words = {"a"}, .mem = "much"},
-        SubmitVerb{.words = {"a"}, .array = "5-1"}, SubmitVerb{.words = {"a"}, .retry_on = "x"},
-        SubmitVerb{.words = {"a"}, .lines = "/no/such"}}) {
-    say(verb, Form::quiet, kExitUsage);
+  say({.words = {""}}, Form::quiet, kExitUsage);
+  for (const auto& [field, word] :
+       {std::pair("name", "a/b"), std::pair("delivery", "twice"), std::pair("timeout", "5"),
+        std::pair("mem", "much"), std::pair("array", "5-1"), std::pair("retry_on", "x"),
+        std::pair("lines", "/no/such")}) {
+    say({.words = {"a"}, .said = {{field, {word}}}}, Form::quiet, kExitUsage);
   }
-  say({.words = {"a"}, .after = {"nobody"}}, Form::quiet, kExitNotFound);
+  say({.words = {"a"}, .said = {{"after", {"nobody"}}}}, Form::quiet, kExitNotFound);
   EXPECT_TRUE(store->table().scan(kJobs, "", "", 1).value().empty());
 }
 
@@ -125,6 +126,29 @@ TEST_F(SubmitVerbTest, JobsOfAFileComeAfterEachOther) {
   const auto job = read_job(store->table(), two["job"]).value().record;
   EXPECT_EQ(job.spec().after(0), one["job"].get<std::string>());
   EXPECT_EQ(get_row(store->table(), kWaits, job.id()).value().version != 0, true);
+}
+
+TEST_F(SubmitVerbTest, JobsOfAFileMayNameTheirOwnersAndKeys) {
+  const std::string path = file("jobs.toml",
+                                "[[job]]\ncommand = \"true\"\nowner = \"bob\"\nkey = \"mine\"\n"
+                                "[[job]]\ncommand = \"true\"\n");
+  const SubmitVerb verb{.job_file = path, .said = {{"owner", {"ann"}}, {"key", {"night"}}}};
+  const std::string ids = say(verb);
+  EXPECT_EQ(say(verb), ids);
+  const auto job_on = [&](size_t line) {
+    return read_job(store->table(), ids.substr(line * 14, 13)).value().record;
+  };
+  EXPECT_EQ(job_on(0).spec().owner(), "bob");
+  EXPECT_EQ(job_on(0).key(), "mine");
+  EXPECT_EQ(job_on(1).spec().owner(), "ann");
+  EXPECT_EQ(job_on(1).key(), "night.2");
+}
+
+TEST_F(SubmitVerbTest, AJobOfAFileMayHaveALargeStandardInput) {
+  const std::string large(200'000, 'x');
+  say({.job_file = file("jobs.toml", "[[job]]\ncommand = \"cat\"\nstdin = \"" + large + "\"\n")});
+  const std::string name = only_job().spec().stdin_blob();
+  EXPECT_EQ(store->blobs().get(name, 0, 300'000).value(), large);
 }
 
 TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
@@ -149,13 +173,6 @@ TEST_F(SubmitVerbTest, FollowingTakesRepliesAndThenThePages) {
   EXPECT_EQ(standing.value().state, JobState::failed);
   EXPECT_EQ(tasks, (std::vector<uint64_t>{1, 0, 2}));
   EXPECT_EQ(store->queue().depth("reply.j").value(), Depth{});
-}
-
-TEST(SubmitWords, ExitCodesAreListsOfRanges) {
-  EXPECT_EQ(parse_codes("1,2,100-102").value(), (std::vector<uint32_t>{1, 2, 100, 101, 102}));
-  for (const char* bad : {"", "0", "256", "5-1", "1,", "a", "1-", "-1"}) {
-    EXPECT_FALSE(parse_codes(bad).ok()) << bad;
-  }
 }
 
 TEST(SubmitWords, ValuesAreFoundBeforeTheyAreStored) {

@@ -257,16 +257,19 @@ Result<void> HttpReader::chunk_step(std::string& out, size_t max, bool& waits) {
       consume(2);
       state_ = State::chunk_size;
       return {};
-    default: {
+    case State::chunk:
+    case State::head:     // body() does not come here between requests,
+    case State::plain: {  // nor for a body of known length.
       const size_t some = std::min<uint64_t>({left_, unread(), max - out.size()});
       waits = some == 0;
       out += rest().substr(0, some);
       consume(some);
       left_ -= some;
       if (left_ == 0) state_ = State::chunk_end;
-      return {};
+      break;
     }
   }
+  return {};
 }
 
 Result<bool> HttpReader::body(std::string& out, size_t max) {

@@ -1,5 +1,6 @@
 // HTTP/1.1 as a server reads and writes it: bytes to heads and bodies, replies to bytes. No
-// sockets. A body is handed on as it comes and never kept whole; everything else is bounded.
+// sockets. A body is handed on as it comes and never kept whole; everything else is bounded. Pure;
+// a reader belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/uri.h"
+#include "url/percent.h"
 
 namespace dunlin {
 

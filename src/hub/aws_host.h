@@ -1,18 +1,19 @@
-// The hub behind the AWS-compatible door: its keys, and sessions of its mind for them.
+// The hub behind the AWS-compatible door: it knows the secrets of access keys, and opens sessions
+// of its mind with the rights of a key. Blocks only as the engine does. One thread, the hub's loop.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 #include <string>
 #include <vector>
 
-#include "aws/door.h"
+#include "doors/aws/door.h"
 #include "hub/sessions.h"
 
 namespace dunlin {
 
 class AwsHost final : public aws::DoorHost, public Guest {
  public:
-  // Before that nobody may come to the door. All must outlive it.
+  // REQUIRES: called before the door serves anybody. All must outlive it.
   void attach(Sessions& sessions, aws::Door& door, const Clock& clock, std::string admin_token);
 
   Result<std::string> secret_of(std::string_view key_id, WallTime now) override;

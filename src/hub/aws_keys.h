@@ -5,12 +5,15 @@
 //
 // and the secret is HMAC-SHA256 of it, keyed by the admin token. Whoever changes the id does not
 // know its secret. One key cannot be revoked alone; a new admin token revokes all.
+//
+// From any thread. Pure, except that a fresh key takes random numbers, and that writing a key to a
+// file blocks on the disk.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "aws/sigv4.h"
+#include "aws_protocol/sigv4.h"
 #include "base/env.h"
 #include "hub/rights.h"
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "hub/test_door.h"
+#include "testing/door.h"
 
 namespace dunlin {
 namespace {

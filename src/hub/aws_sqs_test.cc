@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "aws/later.h"
-#include "aws/sqs_query.h"
-#include "hub/test_door.h"
+#include "doors/aws/later.h"
+#include "doors/aws/sqs_query.h"
+#include "testing/door.h"
 
 namespace dunlin {
 namespace {

@@ -1,5 +1,5 @@
-// What about this machine's set-up lets others do more with a hub than they should. The hub runs
-// all the same: its owner may know better, and hears of it at each start.
+// Finds what, in the set-up of this machine, lets others do more with a hub than they should. The
+// hub runs all the same: its owner may know better, and is told at each start. From any thread.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -17,7 +17,7 @@ std::string doubts(const std::string& folder) {
 }
 
 TEST(HostDoubts, AreAboutFoldersThatOthersCanEnter) {
-  const TempFolder folder;
+  const TestFolder folder;
   chmod(folder.path().c_str(), 0700);
   const std::string always = doubts(folder.path());
   EXPECT_EQ(always.find("runs as root") != std::string::npos, geteuid() == 0);

@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include "backends/open.h"
 #include "base/signals.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "doors/rest/api.h"
+#include "doors/rest/call.h"
+#include "doors/rest/service.h"
 #include "net/server.h"
-#include "rest/api.h"
-#include "rest/call.h"
-#include "rest/service.h"
 
 namespace dunlin {
 

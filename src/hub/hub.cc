@@ -336,7 +336,7 @@ void Hub::end_waits_of(SessionId session, const std::string& queue) {
 // What was handed out since the last commit is ready again, so every queue is worth a look.
 void Hub::fail_all(const Error& error) {
   for (Reply& reply : staged_) reply.answer = error;
-  for (const uint64_t upload : parted_) give_up(upload);  // Who sent them was told that it failed.
+  for (const uint64_t upload : parted_) give_up(upload);  // Its sender was told that it failed.
   for (const auto& [queue, waiting] : queues_) touched_.insert(queue);
 }
 

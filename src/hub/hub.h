@@ -69,8 +69,9 @@ class Hub {
   // From now on nobody waits: waiting pulls are answered with what there is, also new ones.
   void drain() { draining_ = true; }
 
-  // Serves who waits, commits, and returns the answers of this turn in the order in which they came
-  // about. If the commit fails, they are all that error; pulls that were not served still wait.
+  // Serves waiting pulls, commits, and returns the answers of this turn in the order in which they
+  // came about. If the commit fails, they are all that error, and pulls that were not served still
+  // wait.
   std::vector<Reply> turn(Instant now);
 
   // When turn() has something to do even if no request comes.

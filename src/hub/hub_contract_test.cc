@@ -1,13 +1,14 @@
 // The store's contract, over the real client, real TCP and the real loop.
 
-#include <filesystem>
+#include <memory>
 #include <utility>
 
-#include "backends/hub.h"
 #include "hub/open_core.h"
-#include "hub/test_hub.h"
-#include "net/test_certificate.h"
 #include "store/contract.h"
+#include "stores/hub/hub_store.h"
+#include "testing/certificate.h"
+#include "testing/hub.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -64,22 +65,15 @@ class TlsHubSubject final : public HubSubject {
 // The hub that users run: the durable engine on a real disk.
 class DurableHubSubject final : public HubSubject {
  public:
-  DurableHubSubject() : DurableHubSubject(make_folder()) {}
-  ~DurableHubSubject() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  DurableHubSubject() : DurableHubSubject(std::make_unique<TestFolder>()) {}
+  ~DurableHubSubject() override { stop(); }
 
  private:
-  explicit DurableHubSubject(const std::string& folder)
-      : HubSubject(open_core({.folder = folder}, posix_clock().now()).value()), folder_(folder) {}
-  static std::string make_folder() {
-    std::string pattern = testing::TempDir() + "dunlin_hub_XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    return pattern;
-  }
+  explicit DurableHubSubject(std::unique_ptr<TestFolder> folder)
+      : HubSubject(open_core({.folder = folder->path()}, posix_clock().now()).value()),
+        folder_(std::move(folder)) {}
 
-  std::string folder_;
+  const std::unique_ptr<TestFolder> folder_;
 };
 
 std::unique_ptr<StoreSubject> hub() { return std::make_unique<HubSubject>(memory_core()); }

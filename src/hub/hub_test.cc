@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 
-#include "store/memory.h"
+#include "sim/failing_core.h"
 
 namespace dunlin {
 namespace {
@@ -14,34 +13,23 @@ constexpr Millis kHold = Millis(10'000);
 constexpr Millis kWait = Millis(1'000);
 const Scopes kAll = Scope::admin;
 
-// A core whose commits can be made to fail. Then all since the last one is undone: what was
-// committed is done again in a fresh core.
-class FailingCore final : public Core {
+// A core that does as it is told: a commit that fails is undone.
+class ScriptedCore final : public Core {
  public:
   Answer handle(Request&& request, Instant now) override {
     ++handled;
     if (refusing && std::holds_alternative<Pull>(request)) return *refusing;
     if (silent && std::holds_alternative<AskDepth>(request)) return *silent;
-    steps_.emplace_back([request, now](Core& core) { core.handle(Request(request), now); });
-    return below_->handle(std::move(request), now);
+    return below_.handle(std::move(request), now);
   }
   Result<void> commit(Instant now) override {
     ++commits;
-    if (!failing) {
-      steps_.emplace_back([now](Core& core) { CHECK(core.commit(now).ok()); });
-      committed_ = steps_.size();
-      return below_->commit(now);
-    }
-    steps_.resize(committed_);
-    below_ = memory_core();
-    for (const auto& step : steps_) step(*below_);
+    if (!failing) return below_.commit(now);
+    below_.undo();
     return Error(*failing);
   }
-  std::vector<std::string> expire(Instant now) override {
-    steps_.emplace_back([now](Core& core) { core.expire(now); });
-    return below_->expire(now);
-  }
-  std::optional<Instant> next_expiry() const override { return below_->next_expiry(); }
+  std::vector<std::string> expire(Instant now) override { return below_.expire(now); }
+  std::optional<Instant> next_expiry() const override { return below_.next_expiry(); }
 
   std::optional<Error> failing;
   std::optional<Error> refusing;  // Of pulls.
@@ -50,9 +38,7 @@ class FailingCore final : public Core {
   int handled = 0;
 
  private:
-  std::unique_ptr<Core> below_ = memory_core();
-  std::vector<std::function<void(Core&)>> steps_;
-  size_t committed_ = 0;
+  UndoableCore below_;
 };
 
 class HubTest : public testing::Test {
@@ -93,7 +79,7 @@ class HubTest : public testing::Test {
   static Code code(const Answer& answer) { return std::get<Error>(answer).code; }
 
   static constexpr uint64_t kPushId = 1'000'000;
-  FailingCore core;
+  ScriptedCore core;
   Hub hub{core};
   Instant now = Instant(Millis(1'000'000));
   std::vector<uint64_t> order;

@@ -1,4 +1,5 @@
-// Tells the service manager that started us what state we are in (systemd's readiness protocol).
+// Tells the service manager that started us what state we are in (systemd's readiness protocol). A
+// failure is a line in the log. From any thread.
 #pragma once
 
 #include <string_view>

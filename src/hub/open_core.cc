@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "engine/engine.h"
 #include "store/memory.h"
+#include "stores/engine/engine.h"
 
 namespace dunlin {
 

@@ -1,4 +1,5 @@
-// The engine that a hub serves.
+// Opens the engine that a hub serves: the durable one over the folder of its data, or memory.
+// Blocks while it reads the log. From any thread; the engine belongs to the one that drives it.
 #pragma once
 
 #include <memory>

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "backends/open.h"
-#include "hub/test_hub.h"
 #include "hub/token.h"
 #include "model/explain.h"
 #include "model/list_jobs.h"
@@ -14,6 +12,8 @@
 #include "model/steer.h"
 #include "model/submit.h"
 #include "retention/remove.h"
+#include "stores/open.h"
+#include "testing/hub.h"
 
 namespace dunlin {
 namespace {

@@ -1,6 +1,7 @@
 // What a hub keeps and answers so that an owner finds the jobs that are the owner's, and no others,
 // without a look at those of others: a table of them (kOwnedJobs), one row for each job whose id
-// has an owner's name. The hub writes it itself, in the commit that writes or erases the job.
+// has an owner's name. The hub writes it itself, in the commit that writes or erases the job. One
+// thread, that of the hub's mind.
 #pragma once
 
 #include <string>

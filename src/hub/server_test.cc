@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "hub/test_hub.h"
 #include "hub/token.h"
 #include "net/listen.h"
+#include "testing/hub.h"
 
 namespace dunlin {
 namespace {

@@ -11,7 +11,7 @@
 namespace dunlin {
 namespace {
 
-constexpr size_t kReadFrameMax = 1 << 20;  // Of who may only read.
+constexpr size_t kReadFrameMax = 1 << 20;  // From a peer that may only read.
 constexpr size_t kReadSize = 1 << 20;      // What a peer may add in a turn, about.
 
 }  // namespace

@@ -4,6 +4,8 @@
 // protocol ends the connection, and nothing else. A peer that asks for more than a turn can answer
 // is read on only when it has its answers. What all have begun to send and not ended has a budget,
 // and who is slow about it is dropped (net/holdings.h).
+//
+// Blocks only as the engine does. One thread, the hub's loop.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "mixed/message_row.h"
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/owned.h"
 #include "model/sound.h"
+#include "stores/mixed/message_row.h"
 #include "tascaas/keys.h"
 
 namespace dunlin {

@@ -9,6 +9,9 @@
 //
 // A token with an owner shows and steers what is that owner's, and no more; its scopes are read and
 // submit only.
+//
+// From any thread. Functions that take a folder block on the disk; make_token() takes random
+// numbers.
 #pragma once
 
 #include <string>

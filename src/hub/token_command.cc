@@ -10,7 +10,7 @@
 #include "base/env_posix.h"
 #include "base/exit.h"
 #include "hub/aws_keys.h"
-#include "hub/main.h"
+#include "hub/hub_command.h"
 #include "hub/token.h"
 
 namespace dunlin {

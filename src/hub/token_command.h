@@ -1,4 +1,5 @@
-// `dunlin token`: make a token for someone who should not have the admin's.
+// Puts `dunlin token` on the command line: it makes a token for somebody who should not have the
+// admin's. The command runs while the line is parsed. Main thread.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "testing/temp_folder.h"
+
 namespace dunlin {
 namespace {
 
@@ -15,19 +17,13 @@ constexpr WallTime kNow = WallTime(std::chrono::seconds(1'000'000));
 
 class TokenFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "dunlin_token_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   void write(std::string_view text, mode_t mode) const {
     std::ofstream(token_path(folder)) << text;
     ASSERT_EQ(chmod(token_path(folder).c_str(), mode), 0);
   }
 
-  std::string folder;
+  const TestFolder temp;
+  const std::string folder = temp.path();
 };
 
 TEST(Token, TheAdminTokenIsAdmin) {

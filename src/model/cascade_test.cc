@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/release.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

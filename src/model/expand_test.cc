@@ -7,7 +7,7 @@
 #include <rapidcheck.h>
 
 #include "model/keys.h"
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -256,7 +256,7 @@ TEST(Expand, TooManyCombinationsAndUnequalLinksAreRefused) {
 }
 
 TEST(Expand, AShellReadsBackWhatWasQuoted) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string script = folder.path() + "/script";
   const bool holds = rc::check("sh reads back what was quoted", [&] {
     const auto texts = *rc::gen::container<Words>(rc::gen::container<std::string>(rc::gen::oneOf(

@@ -68,9 +68,12 @@ std::string ending_words(const Standing& standing) {
       return "has failed: " + counts;
     case JobState::cancelled:
       return end.ok() + end.failed() == 0 ? "was cancelled" : "was cancelled: " + counts;
-    default:
-      return "was skipped: " + end.why();
+    case JobState::skipped:
+    case JobState::waiting:  // Not ended: the caller does not ask.
+    case JobState::open:
+      break;
   }
+  return "was skipped: " + end.why();
 }
 
 std::string explain_open(const Scene& scene, WallTime now) {

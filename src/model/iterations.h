@@ -1,5 +1,7 @@
 // What a job that shares iterations among partitions may ask for, and what it gets if it does not
-// say: one set of rules for the command line, job files and the REST service.
+// say: one set of rules for the command line, job files and the REST service. From any thread.
+// Pure, except that parse_deadline() asks the system for the local time, and that fit_to_slots()
+// reads the table and blocks as it does.
 #pragma once
 
 #include <cstdint>

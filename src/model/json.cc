@@ -1,7 +1,9 @@
 #include "model/json.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/enum_table.h"
 #include "base/text.h"
 #include "model/keys.h"
 #include "model/workers.h"
@@ -12,18 +14,11 @@ using nlohmann::ordered_json;
 
 namespace {
 
-std::string_view blame_word(model::Blame blame) {
-  switch (blame) {
-    case model::BLAME_TASK:
-      return "task";
-    case model::BLAME_WORKER:
-      return "worker";
-    case model::BLAME_STORE:
-      return "store";
-    default:
-      return "";
-  }
-}
+// By model::Blame; nobody is to blame for what went well.
+constexpr std::array<std::string_view, 4> kBlames = {"", "task", "worker", "store"};
+static_assert(kBlames.size() == model::Blame_ARRAYSIZE);
+
+std::string_view blame_word(model::Blame blame) { return entry_of(kBlames, blame); }
 
 }  // namespace
 

@@ -1,5 +1,8 @@
 // Records as the JSON objects that scripts read: one form for the command line and for the REST
 // service. Within version 1 names keep their meaning and none goes away; new ones may come.
+//
+// Pure, except that result_json() may read outputs: it blocks as the store does, one thread at a
+// time.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -81,7 +81,7 @@ std::string blob_name(std::string_view job, uint64_t task, uint32_t attempt,
                       std::string_view which);
 
 // The id of the message that carries a range. The own message of a task is never taken for a range
-// that has only this task left: who gets that leaves the task alone.
+// that has only this task left: whoever receives that leaves the task alone.
 std::string range_id(const model::Range& range);
 
 // The queue for jobs with these requirements, priority and owner: the same three, the same queue.

@@ -7,8 +7,8 @@
 #include "model/keys.h"
 #include "model/ledgers.h"
 #include "model/rows.h"
-#include "sim/clock.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -7,6 +7,7 @@
 #include "model/keys.h"
 #include "model/partition_record.h"
 #include "model/rows.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
@@ -18,7 +19,6 @@ using balance::Turn;
 constexpr size_t kMeasuresKept = 8;      // Of a partition: what a forecast looks at.
 constexpr size_t kMeasuresLeast = 2;     // Of each, if there are many partitions,
 constexpr size_t kMeasuresInRow = 1600;  // so that a row holds them.
-constexpr int kTries = 1000;
 constexpr Millis kWaitMax = std::chrono::seconds(10);
 constexpr int kSettled = 3;      // Paces after which the speed of a partition is worth a decision.
 constexpr int kSpareParts = 20;  // One of them, of the time that is left, is kept in hand.
@@ -68,29 +68,29 @@ Result<LedgerNow> ledger_of(const Stored<model::Ledger>& row, const IterativeJob
 }
 
 // Reads, changes and writes the row until nobody else was quicker. change(ledger, since it began)
-// says what comes of it.
+// says what comes of it: a Result.
 template <typename Change>
 auto change_row(Table& table, const IterativeJob& job, const Looker& looker, const Change& change)
     -> decltype(change(std::declval<Ledger&>(), Millis(0))) {
-  for (int tries = 0; tries < kTries; ++tries) {
+  using Changed = std::decay_t<decltype(change(std::declval<Ledger&>(), Millis(0)).value())>;
+  const Error busy = {Code::unavailable,
+                      fmt::format("the ledger of job {} keeps changing: try again", job.id)};
+  return compare_and_set(busy, [&]() -> Round<Changed> {
     const Instant asked = looker.clock.now();
     const Stored<model::Ledger> row = TRY(read_row(table, job));
     LedgerNow ledger = TRY(ledger_of(row, job, looker.clock.wall()));
     const Millis since =
         looker.seen.look(job.id, ledger.ledger, ledger.latest, asked, looker.clock.now());
-    auto result = TRY(change(ledger.ledger, since));
+    std::optional<Changed> changed = TRY(change(ledger.ledger, since));
     model::Ledger record = encode(ledger);
     if (row.version != 0 && record.SerializeAsString() == row.record.SerializeAsString()) {
-      return result;
+      return changed;
     }
     record.set_latest_ms(since.count());
-    std::string changed = record.SerializeAsString();
-    const auto put = table.put(kLedgers, {job.id, std::move(changed), row.version});
-    if (put.ok()) return result;
-    if (put.error().code != Code::conflict) return put.error();
-  }
-  return Error{Code::unavailable,
-               fmt::format("the ledger of job {} keeps changing: try again", job.id)};
+    std::string value = record.SerializeAsString();
+    const auto put = table.put(kLedgers, {job.id, std::move(value), row.version});
+    return TRY(unless_conflict(put)) ? std::move(changed) : std::nullopt;
+  });
 }
 
 struct Failed {
@@ -140,18 +140,18 @@ Silent find_silent(const Ledger& ledger, const Taker& who, const LedgerClock& se
 // From here on an outcome of this attempt does not count. False if there is one already.
 Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
   const uint32_t offset = offset_of(one.partition);
-  for (int tries = 0; tries < kTries; ++tries) {
-    const std::string key = page_key(job, page_of(one.partition));
+  const std::string key = page_key(job, page_of(one.partition));
+  const Error busy = {Code::unavailable,
+                      fmt::format("page {} changes all the time: try again", key)};
+  return compare_and_set(busy, [&]() -> Round<bool> {
     auto page = TRY(read_record<model::Page>(table, kPages, key));
     for (const model::Outcome& outcome : page.record.outcomes()) {
-      if (outcome.offset() == offset) return outcome.state() != model::STATE_OK;
+      if (outcome.offset() == offset) return std::optional(outcome.state() != model::STATE_OK);
     }
     shut(page.record, offset, one.attempt);
     const auto put = table.put(kPages, {key, page.record.SerializeAsString(), page.version});
-    if (put.ok()) return true;
-    if (put.error().code != Code::conflict) return put.error();
-  }
-  return false;
+    return TRY(unless_conflict(put)) ? std::optional(true) : std::nullopt;
+  });
 }
 
 // Those whose iterations go to others.
@@ -225,7 +225,7 @@ bool has_left(const Ledger& ledger, const Taker& who, uint64_t done) {
          ledger.task.partitions[who.partition].finished;
 }
 
-// Of somebody who has to go: it gets more only if nobody else is there to do it.
+// The turn of a taker that leaves: it is given more only if no other is there to do it.
 Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
   const balance::Task& task = ledger.task;
   size_t others = 0;

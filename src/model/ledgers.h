@@ -1,5 +1,8 @@
 // The ledger of an iterative job as a row of the table "ledgers", which its partitions change in
 // turns. Each turn is durable when it returns, and of two that come at the same time one is second.
+//
+// Functions that take a Table block as it does; one thread at a time, as the store. The others are
+// pure.
 #pragma once
 
 #include <optional>
@@ -17,7 +20,7 @@ namespace dunlin {
 inline constexpr std::string_view kLedgers = "ledgers";
 inline constexpr size_t kPartitionsMax = 1000;
 inline constexpr Millis kSpanDefault = Millis(1000);
-inline constexpr Millis kAskAgain = Millis(100);  // Who has to wait.
+inline constexpr Millis kAskAgain = Millis(100);  // For a taker that has to wait.
 
 struct IterativeJob {
   std::string id;
@@ -42,7 +45,7 @@ model::Ledger encode(const LedgerNow& now);
 // `corrupt` if it is not sound: if an iteration were in two places, or in none.
 Result<LedgerNow> decode(const model::Ledger& record);
 
-// Who looks at ledgers, and has seen them before.
+// What it takes to look at ledgers: the time as this process saw it pass in them, and a clock.
 struct Looker {
   LedgerClock& seen;
   const Clock& clock;
@@ -59,9 +62,9 @@ struct Taker {
   uint64_t had = 0;  // Iterations that it was given so far: an answer that was lost is given again.
 };
 
-// What balance::next_span does. Where all is taken, what failed or silent partitions had is found
-// again, and who asks may have to wait for that. If the deadline is in danger, there are more
-// partitions from now on. Who is `leaving` gets no more if there is somebody else to do it.
+// What balance::next_span does. When all iterations are taken, those of failed and of silent
+// partitions come back, and the taker may have to wait for that. If the deadline is in danger, more
+// partitions may start from now on. A taker that is `leaving` is given no more if others can do it.
 Result<balance::Turn> take_turn(Table& table, const Taker& who, const Looker& looker,
                                 bool leaving = false);
 

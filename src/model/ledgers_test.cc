@@ -8,8 +8,8 @@
 
 #include "base/env_posix.h"
 #include "model/keys.h"
-#include "sim/clock.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -1,5 +1,5 @@
 // A partition as the balancer sees it, in whatever record keeps it: all that do name these fields
-// the same.
+// the same. Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,11 @@
 #include "model/progress.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <map>
 
+#include "base/enum_table.h"
 #include "model/keys.h"
 #include "model/results.h"
 #include "model/rows.h"
@@ -122,18 +124,17 @@ class Survey {
   std::map<std::string, uint64_t> reasons_;
 };
 
+// By model::End::Kind. A job that was done to its end has failed all the same if a task did.
+constexpr std::array<JobState, 3> kEndStates = {JobState::done, JobState::cancelled,
+                                                JobState::skipped};
+static_assert(kEndStates.size() == model::End::Kind_ARRAYSIZE);
+
 Standing standing_of(const Row& end_row, const model::End& end, const Row& wait_row) {
   if (end_row.version == 0) {
     return {wait_row.version == 0 ? JobState::open : JobState::waiting, {}};
   }
-  switch (end.kind()) {
-    case model::End::CANCELLED:
-      return {JobState::cancelled, end};
-    case model::End::SKIPPED:
-      return {JobState::skipped, end};
-    default:
-      return {end.failed() == 0 ? JobState::done : JobState::failed, end};
-  }
+  const JobState kind = entry_of(kEndStates, end.kind());
+  return {kind == JobState::done && end.failed() != 0 ? JobState::failed : kind, end};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

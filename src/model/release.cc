@@ -6,6 +6,7 @@
 #include "model/cascade.h"
 #include "model/keys.h"
 #include "model/submit.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
@@ -100,17 +101,16 @@ Result<void> release_if_ready(Store& store, const std::string& job, int64_t now_
 }
 
 Result<void> release_dependants(Store& store, const std::string& ended, int64_t now_us) {
-  constexpr int kTriesMax = 100;
-  for (int tries = 0; tries < kTriesMax; ++tries) {
+  // If others are in the way each time, the mark stays, and whoever looks at the end next goes on.
+  const auto released = compare_and_set([&]() -> Round<uint64_t> {
     const Row end = TRY(get_row(store.table(), kEnds, ended));
-    if (end.version == 0) return {};
+    if (end.version == 0) return std::optional(end.version);
     TRY(run(store, Cascade::after(ended), now_us));
-    const auto committed = store.commit(released_writes(end));
-    if (committed.ok()) return {};
-    // It was opened again; or a submission of another job after it has compared the end.
-    if (committed.error().code != Code::conflict) return committed.error();
-  }
-  return {};
+    // A conflict: it was opened again; or a submission of another job after it has compared the
+    // end.
+    return unless_conflict(store.commit(released_writes(end)));
+  });
+  return released.ok() ? Result<void>() : released.error();
 }
 
 }  // namespace dunlin

@@ -1,5 +1,6 @@
 // Jobs that come after others: when they start, and when they never will. Used by whoever submits
-// one, by whoever ends one, and by those who look. Repeating it is safe.
+// such a job, by whoever ends one that it waits for, and by those who look. Repeating it is safe.
+// Functions that take a Store block as it does; one thread at a time. The others are pure.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
 #include "model/results.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <utility>
 
+#include "base/enum_table.h"
 #include "model/keys.h"
 #include "model/rows.h"
 #include "model/tree.h"
@@ -13,6 +15,11 @@ namespace {
 
 constexpr uint64_t kPagesPerScan = 16;
 constexpr size_t kPart = 1 << 20;
+
+// By model::State. What has no outcome waits.
+constexpr std::array<std::string_view, 7> kStates = {"waiting", "ok",   "failed", "crashed",
+                                                     "timeout", "lost", "refused"};
+static_assert(kStates.size() == model::State_ARRAYSIZE);
 
 Error corrupt_page(std::string_view key) {
   return {Code::corrupt, fmt::format("row {} of table pages is not what we wrote: look at it with "
@@ -117,6 +124,12 @@ Result<void> ResultFollower::add(uint64_t number, const model::Page& page, const
   return {};
 }
 
+Result<void> ResultFollower::add(const model::Reply& reply, const Take& take) {
+  if (reply.job() != job_) return {};
+  for (const auto& part : reply.parts()) TRY(add(part.page(), part.outcomes(), take));
+  return {};
+}
+
 Result<void> ResultFollower::look(Table& table, const Take& take) {
   return read_pages(
       table, job_, 0, complete_.size(), [&](uint64_t number) { return complete_[number]; },
@@ -172,24 +185,7 @@ Result<std::string> whole_output(Store& store, std::string_view job, uint64_t ta
   return all;
 }
 
-std::string_view state_word(model::State state) {
-  switch (state) {
-    case model::STATE_OK:
-      return "ok";
-    case model::STATE_FAILED:
-      return "failed";
-    case model::STATE_CRASHED:
-      return "crashed";
-    case model::STATE_TIMEOUT:
-      return "timeout";
-    case model::STATE_LOST:
-      return "lost";
-    case model::STATE_REFUSED:
-      return "refused";
-    default:
-      return "waiting";
-  }
-}
+std::string_view state_word(model::State state) { return entry_of(kStates, state); }
 
 std::string why_of(const model::Outcome& outcome) {
   if (!outcome.why().empty()) return outcome.why();

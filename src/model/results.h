@@ -65,6 +65,7 @@ class ResultFollower {
   ResultFollower(std::string job, uint64_t tasks);
 
   Result<void> add(uint64_t number, const model::Page& page, const Take& take);
+  Result<void> add(const model::Reply& reply, const Take& take);  // Nothing of another job's.
   Result<void> look(Table& table, const Take& take);
 
   uint64_t taken() const { return taken_; }

@@ -11,11 +11,10 @@
 #include "model/rows.h"
 #include "model/submit.h"
 #include "model/tree.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
-
-constexpr int kTriesMax = 100;
 
 Error too_busy(const std::string& job) {
   return {Code::conflict, fmt::format("job {} keeps changing: try again", job)};
@@ -185,7 +184,7 @@ Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, 
                             int64_t now_us) {
   const std::string id = job.record.id();
   uint64_t sent = 0;  // Tasks of the last commit. It may have been made although it was refused.
-  for (int tries = 0; tries < kTriesMax; ++tries) {
+  return compare_and_set(too_busy(id), [&]() -> Round<uint64_t> {
     const auto end = TRY(read_record<model::End>(store.table(), kEnds, id));
     const bool opens = end.version != 0;
     if (opens) TRY(check_kind(id, end.record.kind()));
@@ -194,33 +193,36 @@ Result<uint64_t> retry_page(Store& store, Stored<model::Job>& job, bool& first, 
     if (opens) next.record.set_round(job.record.round() + 1);
     PageRetry retry(store, next, end.version, number, now_us);
     const Result<uint64_t> committed = retry.commit();
-    if (committed.ok() && committed.value() == 0) return retry.is_done() ? sent : 0;
+    if (committed.ok() && committed.value() == 0) {
+      return std::optional(retry.is_done() ? sent : uint64_t{0});
+    }
     if (committed.ok()) {
       first = false;
       job = Stored<model::Job>{std::move(next.record), committed.value()};
-      return retry.tasks();
+      return std::optional(retry.tasks());
     }
     if (committed.error().code != Code::conflict) return committed.error();
     Stored<model::Job> now = TRY(read_job(store.table(), id));
     if (now.record.round() != job.record.round()) return retried_by_others(id);
     job = std::move(now);
     sent = retry.tasks();
-  }
-  return too_busy(id);
+    return std::optional<uint64_t>();
+  });
 }
 
 }  // namespace
 
 Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job, int64_t now_us) {
   Table& table = store.table();
-  for (int tries = 0; tries < kTriesMax; ++tries) {
+  using Before = std::optional<Standing>;  // None: it was this call that cancelled it.
+  return compare_and_set(too_busy(job), [&]() -> Round<Before> {
     const Stored<model::Job> stored = TRY(read_job(table, job));
     const model::Job& record = stored.record;
     const Standing standing = TRY(read_standings(table, {job})).front();
     if (has_ended(standing.state)) {
       // Who cancelled it may have died before it told those that come after.
       TRY(release_dependants(store, job, now_us));
-      return std::optional(standing);
+      return std::optional<Before>(standing);
     }
     const auto counted = read_counts(table, record, standing);
     // A damaged page must not keep the job going for ever.
@@ -240,14 +242,11 @@ Result<std::optional<Standing>> cancel_job(Store& store, const std::string& job,
       writes.emplace_back(put_route(record));
       writes.emplace_back(Push{record.queue(), first_messages(record, 0)});
     }
-    const auto put = store.commit(writes);
-    if (!put.ok() && put.error().code == Code::conflict) continue;
-    if (!put.ok()) return put.error();
+    if (!TRY(unless_conflict(store.commit(writes)))) return std::optional<Before>();
     TRY(release_if_ready(store, job, now_us));  // Forgets that it waited.
     TRY(release_dependants(store, job, now_us));
-    return std::optional<Standing>();
-  }
-  return too_busy(job);
+    return std::optional<Before>(std::in_place);
+  });
 }
 
 Result<Retried> retry_failed(Store& store, const std::string& job, int64_t now_us) {

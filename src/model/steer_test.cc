@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

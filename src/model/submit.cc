@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 #include "base/names.h"
 #include "model/keys.h"
@@ -10,11 +11,11 @@
 #include "model/release.h"
 #include "model/rows.h"
 #include "model/submit_folder.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
 
-constexpr int kTriesMax = 100;  // Commits that others may get in the way of.
 constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";  // In ASCII order.
 constexpr int kTimeDigits = 9;  // 45 bits of milliseconds: for a thousand years.
 constexpr int kRandomDigits = 4;
@@ -268,7 +269,7 @@ std::vector<Message> first_messages(const model::Job& job, int64_t sent_us) {
     add(0, spec.tasks());
     return messages;
   }
-  // Partitions are few and long: who has a slot takes one.
+  // Partitions are few and long: a worker with a free slot takes one.
   const uint64_t partitions = spec.iterations().partitions();
   const uint64_t each = (partitions + kPartitionMessages - 1) / kPartitionMessages;
   for (uint64_t first = 0; first < partitions; first += each) {
@@ -298,14 +299,18 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
   job.set_key(key_row);
   *job.mutable_spec() = std::move(spec);
 
+  const Error busy = {Code::conflict, fmt::format("job {} could not be submitted because other "
+                                                  "clients kept changing the same rows: try again",
+                                                  job.id())};
   bool blobs_there = false;
-  for (int tries = 0; tries < kTriesMax; ++tries) {
+  bool again = false;
+  return compare_and_set(busy, [&]() -> Round<Submitted> {
     Row key;
     if (!key_row.empty()) key = TRY(get_row(store.table(), kKeys, key_row));
-    const bool look = !options.fresh || tries > 0 || key.version != 0;
+    const bool look = !options.fresh || std::exchange(again, true) || key.version != 0;
     const auto existing =
         look ? TRY(find_existing(store, job, options, key)) : std::optional<std::string>();
-    if (existing) return Submitted{*existing, true};
+    if (existing) return std::optional(Submitted{*existing, true});
     const Result<Others> others = read_others(store, job.spec());
     if (!others.ok() && others.error().code == Code::not_found && blobs_there) {
       TRY(erase_blobs(store, job.id(), options.blobs));
@@ -316,13 +321,9 @@ Result<Submitted> submit(Store& store, model::Spec spec, const SubmitOptions& op
     const std::optional<Put> route =
         options.route_known ? std::nullopt : TRY(open_route(store.table(), job));
     const auto committed = store.commit(TRY(submission(job, key, route, others.value())));
-    if (!committed.ok() && committed.error().code == Code::conflict) continue;
-    if (!committed.ok()) return committed.error();
-    return Submitted{job.id(), false};
-  }
-  return Error{Code::conflict, fmt::format("job {} could not be submitted because other clients "
-                                           "kept changing the same rows: try again",
-                                           job.id())};
+    if (!TRY(unless_conflict(committed))) return std::optional<Submitted>();
+    return std::optional(Submitted{job.id(), false});
+  });
 }
 
 }  // namespace dunlin

@@ -3,6 +3,8 @@
 //   /PATH         that folder; a worker without it refuses the task
 //   ?MARKS/PATH   the folder from which the job was submitted: that one on a worker where it is the
 //                 same folder by base/folder_marks.h, else a fresh one
+//
+// whole_path() and cwd_from() look at the disk; the other functions are pure. From any thread.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "model/inputs.h"
-#include "sim/test_jobs.h"
+#include "testing/jobs.h"
 
 namespace dunlin {
 namespace {

@@ -1,3 +1,4 @@
+// The rules that a job must keep before it gets into the store, whoever submits it.
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -2,12 +2,15 @@
 
 #include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <span>
+
+#include "url/loopback.h"
+#include "url/url.h"
 
 namespace dunlin {
 namespace {
@@ -34,12 +37,9 @@ void Address::set_port(uint16_t port) {
 }
 
 bool Address::loopback() const {
-  if (socket.ss_family == AF_INET) {
-    return ntohl(ipv4(socket).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
-  }
-  const in6_addr& address = ipv6(socket).sin6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return address.s6_addr[12] == IN_LOOPBACKNET;
-  return IN6_IS_ADDR_LOOPBACK(&address) != 0;
+  if (socket.ss_family == AF_INET6) return is_loopback(ipv6(socket).sin6_addr.s6_addr);
+  const in_addr_t four = ipv4(socket).sin_addr.s_addr;
+  return is_loopback(std::span(reinterpret_cast<const uint8_t*>(&four), sizeof(four)));
 }
 
 std::string Address::text() const {
@@ -57,25 +57,15 @@ Result<std::vector<Address>> resolve(std::string_view host_and_port) {
       Code::invalid, fmt::format("'{}' is not an address: write host:port, e.g. 127.0.0.1:7070 or "
                                  "[::1]:7070",
                                  host_and_port)};
-  const size_t colon = host_and_port.rfind(':');
-  if (colon == std::string_view::npos) return malformed;
-  std::string_view host = host_and_port.substr(0, colon);
-  const std::string_view digits = host_and_port.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string_view::npos) {
-    return malformed;
-  }
-  uint16_t port = 0;
-  const char* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, port);
-  if (host.empty() || parsed.ec != std::errc() || parsed.ptr != end) return malformed;
+  const Result<UrlHost> parsed = parse_host(host_and_port, 0);
+  if (!parsed.ok() || !parsed.value().port) return malformed;
+  const std::string& host = parsed.value().name;
 
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int failed = getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found);
+  const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &found);
   if (failed != 0) {
     return Error{Code::not_found,
                  fmt::format("cannot find the host '{}': {}", host, gai_strerror(failed))};
@@ -87,7 +77,7 @@ Result<std::vector<Address>> resolve(std::string_view host_and_port) {
     Address& address = addresses.emplace_back();
     std::memcpy(&address.socket, each->ai_addr, each->ai_addrlen);
     address.size = each->ai_addrlen;
-    address.set_port(port);
+    address.set_port(*parsed.value().port);
   }
   if (addresses.empty()) {
     return Error{Code::not_found, fmt::format("the host '{}' has no IP address", host)};

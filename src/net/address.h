@@ -1,4 +1,5 @@
-// Where to listen or connect: "host:port", "[::1]:port". Resolving a name may block.
+// Where to listen or connect: "host:port", "[::1]:port". Resolving a name may block. From any
+// thread.
 #pragma once
 
 #include <cstdint>

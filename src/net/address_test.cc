@@ -38,7 +38,8 @@ TEST(Address, ANameIsLookedUp) {
 
 TEST(Address, WhatIsNotHostAndPortIsRefusedByName) {
   for (const auto* text : {"", "7070", ":7070", "localhost", "localhost:", "localhost:x",
-                           "localhost:70000", "localhost:-1", "::1:7070", "[::1]", "[]:1"}) {
+                           "localhost:70000", "localhost:-1", "::1:7070", "[::1]", "[]:1",
+                           "[localhost]:1", "a b:1", "a,b:1", "me@localhost:1", "[::1]1", "[::1"}) {
     const Result<std::vector<Address>> found = resolve(text);
     ASSERT_FALSE(found.ok()) << text;
     EXPECT_EQ(found.error().code, Code::invalid) << text;

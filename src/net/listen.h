@@ -1,4 +1,5 @@
-// Sockets that listen, and what the accepted ones are told.
+// Opens sockets that listen, and tunes the connections that they accept. Only resolving a name may
+// block. From any thread.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ void note_answer(const std::string& place) {
   if (found == outages.by_place.end()) return;
   if (found->second.logged) {
     log::info("{} answers again after {}", place,
-              human_duration(posix_clock().now() - found->second.since));
+              human_time(posix_clock().now() - found->second.since));
   }
   outages.by_place.erase(found);
   outages.count = outages.by_place.size();

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/env_posix.h"
-#include "net/test_listener.h"
+#include "testing/listener.h"
 
 namespace dunlin {
 namespace {

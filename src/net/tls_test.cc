@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/env.h"
-#include "net/test_certificate.h"
+#include "testing/certificate.h"
 
 namespace dunlin {
 namespace {

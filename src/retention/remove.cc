@@ -17,13 +17,13 @@
 #include "model/sound.h"
 #include "model/submit.h"
 #include "model/tree.h"
+#include "store/compare_and_set.h"
 
 namespace dunlin {
 namespace {
 
 constexpr size_t kGroupMax = 200;  // Jobs of one commit.
 constexpr size_t kRowsPerJob = 6;  // Of a removal, at most.
-constexpr int kTriesMax = 20;      // Commits that others may get in the way of.
 constexpr int kPullsMax = 1000;    // Of replies, at one go.
 constexpr size_t kRepliesPerPull = 256;
 constexpr char kBehindSlash = '0';  // Behind all that is "JOB/...".
@@ -207,17 +207,18 @@ Result<std::vector<Verdict>> Remover::remove_group(std::span<Candidate> group, i
 
 Result<Verdict> Remover::bury_one(Candidate& one, int64_t now_us) {
   const std::string id = one.job.record.id();
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    if (tries > 0) one = std::move(TRY(read({id})).front());
-    const Verdict verdict = judge(one);
-    if (verdict != Verdict::removed) return verdict;
-    if (!TRY(store_.table().scan(kAfter, prefix_of(id), "", 1)).empty()) return Verdict::awaited;
+  bool again = false;
+  const auto verdict = compare_and_set([&]() -> Round<Verdict> {
+    if (std::exchange(again, true)) one = std::move(TRY(read({id})).front());
+    const Verdict judged = judge(one);
+    if (judged != Verdict::removed) return std::optional(judged);
+    const auto others = TRY(store_.table().scan(kAfter, prefix_of(id), "", 1));
+    if (!others.empty()) return std::optional(Verdict::awaited);
     const Way way = Way::by_stone;
-    if (TRY(commit_removal(std::span(&one, 1), std::span(&way, 1), now_us))) {
-      return Verdict::removed;
-    }
-  }
-  return Verdict::busy;
+    const bool gone = TRY(commit_removal(std::span(&one, 1), std::span(&way, 1), now_us));
+    return gone ? std::optional(Verdict::removed) : std::nullopt;
+  });
+  return TRY(verdict).value_or(Verdict::busy);
 }
 
 // False: a row has changed since it was read. Else the jobs that go by a stone are their stones

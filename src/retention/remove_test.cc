@@ -7,7 +7,7 @@
 
 #include "model/list_jobs.h"
 #include "model/steer.h"
-#include "sim/test_retention.h"
+#include "testing/retention.h"
 
 namespace dunlin {
 namespace {

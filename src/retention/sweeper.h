@@ -1,4 +1,4 @@
-// Who clears away what nobody needs any more: jobs that ended long enough ago, by the rule of the
+// Clears away what nobody needs any more: jobs that ended long enough ago, by the rule of the
 // store (model::Retention) or their own --keep; the rest of jobs that are being removed; rows of
 // workers that vanished, routes that nobody uses, blobs without a job, replies that nobody takes.
 //

@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "model/ledgers.h"
 #include "model/sound.h"
-#include "sim/test_retention.h"
+#include "testing/retention.h"
 
 namespace dunlin {
 namespace {

@@ -1,8 +1,10 @@
+// dunlin::Client and JobHandle: what a program of a user submits, and hears of it.
 #include <dunlin/client.h>
 #include <fmt/format.h>
 #include <utility>
 
 #include "base/env_posix.h"
+#include "model/iterations.h"
 #include "model/keys.h"
 #include "model/owned.h"
 #include "model/rows.h"
@@ -43,17 +45,21 @@ Result<JobHandle> find_job(const std::shared_ptr<Link>& link, const std::string&
 }
 
 Result<JobHandle> submit_job(const std::shared_ptr<Link>& link, const JobOptions& options) {
-  model::Spec spec = TRY(spec_of(options));
-  spec.set_owner(TRY(choose_owner(link->owner(), options.owner, spec.owner())));
-  spec.set_reply(link->reply_queue());
-  const std::string queue = queue_of(route_of(spec));
   for (int tries = 1;; ++tries) {
+    const WallTime now = posix_clock().wall();
     const std::string id = link->make_id();
-    auto blobs = TRY(add_inputs(options, id, spec));
-    SubmitOptions how{.id = id, .key = options.key, .blobs = std::move(blobs)};
+    Submission made = TRY(submission_of(options, id, now));
+    model::Spec& spec = made.spec;
+    spec.set_owner(TRY(choose_owner(link->owner(), options.owner, spec.owner())));
+    spec.set_reply(link->reply_queue());
+    if (made.by_slots) {
+      TRY(link->call([&](Store& store) { return fit_to_slots(store.table(), now, spec); }));
+    }
+    const std::string queue = queue_of(route_of(spec));
+    SubmitOptions how{.id = id, .key = options.key, .blobs = std::move(made.blobs)};
     how.fresh = true;
     how.route_known = link->knows_route(queue);
-    spec.set_created_us(to_us(posix_clock().wall()));
+    spec.set_created_us(to_us(now));
     auto job = link->follow(id, spec.tasks(), true);
     const auto submitted =
         link->call([&](Store& store) { return dunlin::submit(store, spec, how); });

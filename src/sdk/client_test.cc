@@ -4,9 +4,9 @@
 #include <dunlin/worker.h>
 #include <thread>
 
-#include "hub/test_hub.h"
 #include "hub/token.h"
-#include "sim/temp_folder.h"
+#include "testing/hub.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin::sdk {
 namespace {
@@ -56,7 +56,7 @@ class SdkClient : public ::testing::Test {
     start(std::move(worker));
   }
 
-  TempFolder folder;
+  TestFolder folder;
   TestHub hub;
   std::vector<Worker> workers = reserved();
   std::vector<std::thread> threads;

@@ -1,3 +1,4 @@
+// dunlin::Iterations: how the program of a partition asks its worker for what to do next.
 #include <array>
 #include <cerrno>
 #include <charconv>

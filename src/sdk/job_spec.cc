@@ -1,25 +1,63 @@
 #include "sdk/job_spec.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/names.h"
 #include "base/who.h"
-#include "model/expand.h"
-#include "model/inputs.h"
 #include "model/keys.h"
-#include "model/submit_folder.h"
+#include "spec/draft.h"
 
 namespace dunlin::sdk {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::string_view kFunctionTag = "function:";
-constexpr size_t kStdinInlineMax = 2 << 10;
 
 dunlin::Error invalid(std::string what) { return {dunlin::Code::invalid, std::move(what)}; }
 
-Result<uint64_t> positive(std::string_view what, std::chrono::milliseconds time) {
-  if (time.count() >= 0) return static_cast<uint64_t>(time.count());
-  return invalid(fmt::format("the {} of {} ms is negative", what, time.count()));
+// Null is as if it was not said.
+template <typename T>
+json unless_empty(const T& value) {
+  return value == T() ? json() : json(value);
+}
+
+json text_of(std::chrono::milliseconds time) {
+  return time.count() == 0 ? json() : json(fmt::format("{}ms", time.count()));
+}
+
+json delivery_of(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::once:
+      return {};
+    case Delivery::at_most_once:
+      return "at-most-once";
+    case Delivery::relaxed:
+      return "relaxed";
+  }
+  return static_cast<int>(delivery);  // It is none of them: refused.
+}
+
+// What a program has as C++ values goes into the draft as it is.
+void set_inputs(const JobOptions& job, JobDraft& draft) {
+  if (!job.values.empty()) {
+    draft.said.insert("values");
+    draft.sources.push_back({job.values, "", false});
+  }
+  if (!job.json_lines.empty()) {
+    draft.said.insert("json_lines");
+    draft.sources.push_back({job.json_lines, "", false});
+    draft.options.objects = true;
+  }
+  if (job.array != 0) {
+    draft.said.insert("array");
+    draft.numbers = NumberList{job.first, job.step, job.array, {}};
+  }
+  draft.options.any_bytes = true;
+  draft.options.blob_name = "values";
+  for (const auto& [name, value] : job.env) draft.add_variable(name, value);
+  draft.stdin_bytes = job.stdin_bytes;
 }
 
 }  // namespace
@@ -32,77 +70,65 @@ Result<std::string> function_tag(std::string_view function) {
                              quote(function), kNameMax - kFunctionTag.size()));
 }
 
-Result<model::Spec> spec_of(const JobOptions& job) {
-  model::Spec spec;
-  spec.set_name(job.name);
-  spec.set_owner(job.owner.empty() ? user_name() : job.owner);
-  model::Command& command = *spec.mutable_command();
-  for (const std::string& word : job.argv) command.add_argv(word);
-  command.set_line(job.line);
-  command.set_function(job.function);
-  command.set_builtin(job.builtin);
-  model::Requirements& needs = *spec.mutable_requires_();
-  for (const std::string& tag : job.requires_tags) needs.add_tags(tag);
-  if (!job.function.empty()) needs.add_tags(TRY(function_tag(job.function)));
-  needs.set_cpus(job.cpus);
-  needs.set_mem_bytes(job.mem_bytes);
-  needs.set_gpus(job.gpus);
-  spec.set_priority(job.priority);
-  spec.set_delivery(static_cast<model::Delivery>(job.delivery));
-  for (const auto& [name, value] : job.env) {
-    model::Variable& variable = *spec.add_env();
-    variable.set_name(name);
-    variable.set_value(value);
-  }
-  if (job.cwd.empty() && (!job.argv.empty() || !job.line.empty())) {
-    spec.set_cwd(cwd_from("."));
-  } else if (job.cwd != kTaskFolder) {
-    spec.set_cwd(job.cwd);
-  }
-  spec.set_timeout_ms(TRY(positive("timeout", job.timeout)));
-  spec.set_retries(job.retries);
-  spec.set_losses(job.losses);
-  spec.set_backoff_ms(TRY(positive("backoff", job.backoff)));
+std::vector<std::pair<std::string_view, json>> fields_of(const JobOptions& job) {
+  const bool unlimited = job.losses == kUnlimitedLosses;
   const bool forever = job.keep == std::chrono::milliseconds::max();
-  spec.set_keep_ms(forever ? kKeepForever : TRY(positive("keep", job.keep)));
-  for (const std::string& other : job.after) spec.add_after(other);
-  return spec;
+  return {{"argv", unless_empty(job.argv)},
+          {"command", unless_empty(job.command)},
+          {"function", unless_empty(job.function)},
+          {"builtin", unless_empty(job.builtin)},
+          {"no_quote", unless_empty(job.no_quote)},
+          {"csv", unless_empty(job.csv)},
+          {"header", unless_empty(job.header)},
+          {"colsep", unless_empty(job.colsep)},
+          {"name", unless_empty(job.name)},
+          {"owner", unless_empty(job.owner)},
+          {"key", unless_empty(job.key)},
+          {"cwd", unless_empty(job.cwd)},
+          {"timeout", text_of(job.timeout)},
+          {"retries", job.retries == kNoRetries ? json(0U) : unless_empty(job.retries)},
+          {"backoff", text_of(job.backoff)},
+          {"retry_on", unless_empty(job.retry_on)},
+          {"cleanup", unless_empty(job.cleanup)},
+          {"losses", unlimited ? json("unlimited") : unless_empty(job.losses)},
+          {"keep", forever ? json("forever") : text_of(job.keep)},
+          {"requires", unless_empty(job.requires_tags)},
+          {"cpus", unless_empty(job.cpus)},
+          {"mem", unless_empty(job.mem_bytes)},
+          {"gpus", unless_empty(job.gpus)},
+          {"output_max", unless_empty(job.output_max)},
+          {"memory_max", unless_empty(job.memory_max)},
+          {"file_max", unless_empty(job.file_max)},
+          {"priority", json(job.priority)},
+          {"delivery", delivery_of(job.delivery)},
+          {"after", unless_empty(job.after)},
+          {"iterations", unless_empty(job.iterations)},
+          {"partitions", unless_empty(job.partitions)},
+          {"partitions_max", unless_empty(job.partitions_max)},
+          {"span", text_of(job.span)},
+          {"finish_by", unless_empty(job.finish_by)}};
 }
 
-Result<std::vector<NamedBlob>> add_inputs(const JobOptions& job, const std::string& id,
-                                          model::Spec& spec) {
-  if (!job.values.empty() && job.array != 0) {
-    return invalid("the job has both values and an array: give one");
+Result<Submission> submission_of(const JobOptions& job, const std::string& id, WallTime now) {
+  JobDraft draft = draft_from(Entrance::sdk, now);
+  draft.here = ".";
+  draft.spec.set_owner(user_name());
+  for (const auto& [name, value] : fields_of(job)) {
+    if (!value.is_null()) TRY(set_field(name, value, draft));
   }
-  std::vector<NamedBlob> blobs;
-  model::Inputs& inputs = *spec.mutable_inputs();
-  inputs.Clear();
-  if (!job.values.empty()) {
-    SourceWriter writer;
-    for (const std::string& value : job.values) TRY(writer.add(value));
-    const std::string name = input_blob_name(id, "values");
-    SourceWriter::Finished finished = std::move(writer).finish(name, false);
-    *inputs.add_sources() = std::move(finished.source);
-    if (!finished.blob.empty()) blobs.push_back(blob_of_bytes(name, std::move(finished.blob)));
-    spec.set_tasks(job.values.size());
-  } else if (job.array != 0) {
-    inputs.set_first(job.first);
-    inputs.set_step(job.step);
-    spec.set_tasks(job.array);
-  } else {
-    inputs.set_single(true);
-    spec.set_tasks(1);
+  if (!job.line.empty()) TRY(set_field("line", job.line, draft));
+  set_inputs(job, draft);
+  if (!job.function.empty()) {
+    draft.spec.mutable_requires_()->add_tags(TRY(function_tag(job.function)));
   }
-  if (job.stdin_bytes.size() <= kStdinInlineMax) {
-    spec.set_stdin(job.stdin_bytes);
-  } else {
-    spec.set_stdin_blob(input_blob_name(id, "stdin"));
-    blobs.push_back(blob_of_bytes(spec.stdin_blob(), job.stdin_bytes));
+  ReadyJob ready = TRY(finish_job(std::move(draft), input_blob_name(id, "")));
+  Submission submission{.spec = std::move(ready.spec), .by_slots = ready.by_slots};
+  for (Gathered::Blob& blob : ready.blobs) {
+    submission.blobs.push_back(blob_of_bytes(std::move(blob.name), std::move(blob.bytes)));
   }
-  TRY(validate_spec(spec));
-  TRY(check_program(spec, "cwd"));
-  TRY(Template::compile(spec));
-  return blobs;
+  for (std::string& other : ready.after) submission.spec.add_after(std::move(other));
+  TRY(check_job(submission.spec, Entrance::sdk));
+  return submission;
 }
 
 }  // namespace dunlin::sdk

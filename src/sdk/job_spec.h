@@ -1,11 +1,15 @@
-// From the options of a job, as a program gives them, to what is submitted. Pure; from any thread.
+// From the options of a job, as a program gives them, to what is submitted. Looks at the folder
+// that the program is in. From any thread.
 #pragma once
 
 #include <dunlin/client.h>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/env.h"
 #include "base/result.h"
 #include "model/records.pb.h"
 #include "model/submit.h"
@@ -15,11 +19,15 @@ namespace dunlin::sdk {
 // The tag by which jobs find workers that have a function. `invalid` if it cannot be a name of one.
 Result<std::string> function_tag(std::string_view function);
 
-// The part of the options that does not depend on the job's id.
-Result<model::Spec> spec_of(const JobOptions& job);
+struct Submission {
+  model::Spec spec = {};  // But for the time and the reply queue.
+  std::vector<NamedBlob> blobs = {};
+  bool by_slots = false;  // As many partitions as there are slots.
+};
+Result<Submission> submission_of(const JobOptions& job, const std::string& id, WallTime now);
 
-// The other part: the values and the standard input, in the spec or as blobs if they are large.
-Result<std::vector<NamedBlob>> add_inputs(const JobOptions& job, const std::string& id,
-                                          model::Spec& spec);
+// What the options say of all fields but those of the inputs and the environment, which are C++
+// values; null: nothing.
+std::vector<std::pair<std::string_view, nlohmann::json>> fields_of(const JobOptions& job);
 
 }  // namespace dunlin::sdk

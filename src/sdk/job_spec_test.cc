@@ -7,18 +7,19 @@
 namespace dunlin::sdk {
 namespace {
 
+constexpr WallTime kNow = WallTime(std::chrono::seconds(1'800'000'000));
+
 model::Spec whole_spec(const JobOptions& options) {
-  model::Spec spec = spec_of(options).value();
-  EXPECT_TRUE(add_inputs(options, "j1", spec).value().empty());
-  return spec;
+  auto made = submission_of(options, "j1", kNow);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().what);
+  if (!made.ok()) return {};
+  EXPECT_TRUE(made.value().blobs.empty());
+  return std::move(made).value().spec;
 }
 
 std::string refusal(const JobOptions& options) {
-  auto spec = spec_of(options);
-  if (!spec.ok()) return spec.error().what;
-  model::Spec made = std::move(spec).value();
-  const auto added = add_inputs(options, "j1", made);
-  return added.ok() ? "" : added.error().what;
+  const auto made = submission_of(options, "j1", kNow);
+  return made.ok() ? "" : made.error().what;
 }
 
 TEST(JobSpec, OptionsBecomeTheSpec) {
@@ -52,6 +53,47 @@ TEST(JobSpec, OptionsBecomeTheSpec) {
   EXPECT_FALSE(spec.owner().empty());
 }
 
+TEST(JobSpec, WhatOthersMaySayProgramsMaySayToo) {
+  const model::Spec spec = whole_spec({.command = "./sim {x}",
+                                       .no_quote = true,
+                                       .values = {"x,y", "1,2", "3,4"},
+                                       .csv = true,
+                                       .header = true,
+                                       .retry_on = {75, 1},
+                                       .cleanup = "rm tmp",
+                                       .output_max = 1000,
+                                       .memory_max = 2000,
+                                       .file_max = 3000});
+  EXPECT_EQ(spec.tasks(), 2);
+  EXPECT_EQ(spec.inputs().columns(1), "y");
+  EXPECT_TRUE(spec.command().no_quote());
+  EXPECT_EQ(spec.retry_on(1), 1);
+  EXPECT_EQ(spec.cleanup(), "rm tmp");
+  EXPECT_EQ(spec.output_max(), 1000);
+  EXPECT_EQ(spec.memory_max(), 2000);
+  EXPECT_EQ(spec.file_max(), 3000);
+  const model::Spec late = whole_spec({.line = "./pi",
+                                       .retries = kNoRetries,
+                                       .iterations = 1000,
+                                       .partitions_max = 7,
+                                       .span = std::chrono::milliseconds(200),
+                                       .finish_by = "25m"});
+  EXPECT_EQ(late.command().line(), "./pi") << "by its old name";
+  EXPECT_EQ(late.iterations().span_ms(), 200);
+  EXPECT_EQ(late.tasks(), 7);
+  EXPECT_EQ(late.retries(), 0);
+  EXPECT_EQ(WallTime(Millis(late.finish_by_ms())), kNow + std::chrono::minutes(25));
+  EXPECT_TRUE(submission_of({.command = "a", .iterations = 9}, "j1", kNow).value().by_slots);
+  const model::Spec objects = whole_spec({.json_lines = {R"({"argv":["a"]})"}});
+  EXPECT_TRUE(objects.inputs().json());
+}
+
+TEST(JobSpec, ValuesOfFunctionsMayBeAnyBytes) {
+  const std::string bytes("a\0b\xff", 4);
+  const model::Spec spec = whole_spec({.function = "area", .values = {bytes}});
+  EXPECT_NE(spec.inputs().sources(0).inline_().find(bytes), std::string::npos);
+}
+
 TEST(JobSpec, AFunctionNeedsAWorkerThatHasIt) {
   const model::Spec spec = whole_spec({.function = "area"});
   EXPECT_EQ(spec.requires_().tags(0), "function:area");
@@ -63,8 +105,8 @@ TEST(JobSpec, LargeInputsAreBlobs) {
   const JobOptions options{.line = "wc {}",
                            .values = std::vector<std::string>(1000, "value"),
                            .stdin_bytes = std::string(5000, 'x')};
-  model::Spec spec = spec_of(options).value();
-  const auto blobs = add_inputs(options, "j1", spec).value();
+  const Submission made = submission_of(options, "j1", kNow).value();
+  const auto& [spec, blobs, by_slots] = made;
   ASSERT_EQ(blobs.size(), 2);
   EXPECT_EQ(blobs[0].name, "jobs/j1/input/values");
   EXPECT_EQ(blobs[1].name, spec.stdin_blob());
@@ -79,7 +121,8 @@ TEST(JobSpec, WhatCannotBeIsRefusedWithItsName) {
   EXPECT_NE(refusal({.function = std::string(60, 'f')}).find("55"), std::string::npos);
   EXPECT_NE(refusal({.line = "a", .array = 1, .timeout = std::chrono::seconds(-1)}).find("timeout"),
             std::string::npos);
-  EXPECT_NE(refusal({.line = "a", .priority = 11}).find("priority 11"), std::string::npos);
+  EXPECT_NE(refusal({.line = "a", .priority = 11}).find("priority must be a number of 0 to 9"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr std::chrono::hours kLong = std::chrono::hours(24 * 365);
 }  // namespace
 
 Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptions& options) {
-  if (!url.starts_with("dunlin")) {
+  if (!is_hub_url(url)) {
     return dunlin::Error{dunlin::Code::unsupported,
                          fmt::format("a client cannot use the store {}: give the URL of a hub, "
                                      "dunlin://HOST:PORT",
@@ -39,9 +39,9 @@ Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptio
 Link::Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
            std::string owner)
     : owner_(std::move(owner)),
-      reply_queue_(dunlin::reply_queue(fmt::format("{:016x}", random_seed()), owner_)),
       store_(std::move(store)),
       async_store_(std::move(async_store)),
+      replies_(dunlin::reply_queue(fmt::format("{:016x}", random_seed()), owner_)),
       nonces_(random_seed()),
       random_(random_seed()),
       receiver_([this] { receive(); }) {}

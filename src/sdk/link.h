@@ -18,14 +18,15 @@
 #include <thread>
 #include <vector>
 
-#include "backends/async_store.h"
-#include "backends/open.h"
 #include "base/env.h"
 #include "base/result.h"
 #include "base/waker.h"
 #include "model/progress.h"
+#include "model/replies.h"
 #include "model/results.h"
 #include "store/request_store.h"
+#include "stores/async_store.h"
+#include "stores/open.h"
 
 namespace dunlin::sdk {
 
@@ -74,7 +75,7 @@ class Link {
 
   // That the token is bound to; empty: to nobody.
   const std::string& owner() const { return owner_; }
-  const std::string& reply_queue() const { return reply_queue_; }
+  const std::string& reply_queue() const { return replies_.name(); }
   std::string make_id();  // Another one each time.
   bool knows_route(const std::string& queue);
   void learn_route(const std::string& queue);
@@ -95,8 +96,7 @@ class Link {
   void receive();
   void ask_for_replies();
   void answered(NumberedAnswer&& answer);
-  void take_reply(const dunlin::Delivery& delivery,
-                  std::vector<std::shared_ptr<Followed>>& touched);
+  void take_reply(const model::Reply& reply, std::vector<std::shared_ptr<Followed>>& touched);
   void finish_replies();
   void look();
   void look_for_removed(const std::vector<std::shared_ptr<Followed>>& quiet);
@@ -113,16 +113,15 @@ class Link {
   std::shared_ptr<Followed> find(const std::string& id);
 
   const std::string owner_;
-  const std::string reply_queue_;
 
   std::mutex store_mutex_;
   std::unique_ptr<RequestStore> store_;
 
   std::unique_ptr<AsyncStore> async_store_;  // Of the receiver, and these:
+  ReplyQueue replies_;                       // Its name is anybody's to read.
   Random nonces_;
   uint64_t posted_ = 0;
-  uint64_t pull_ = 0;            // The pull that is under way; 0: none.
-  std::vector<Lease> finished_;  // Replies that the store may forget.
+  uint64_t pull_ = 0;  // The pull that is under way; 0: none.
 
   std::mutex mutex_;  // Of what follows, and of the jobs. Never held while the store works.
   std::condition_variable changed_;

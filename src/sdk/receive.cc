@@ -12,10 +12,8 @@
 namespace dunlin::sdk {
 namespace {
 
-constexpr size_t kRepliesPerPull = 256;
 constexpr size_t kRepliesPerFinish = 1000;
 constexpr Millis kPullWait = Millis(10'000);
-constexpr Millis kHold = Millis(10'000);
 constexpr Millis kLookEvery = Millis(1000);
 constexpr uint64_t kLooksPerCheck = 30;
 constexpr Millis kFarewell = Millis(500);
@@ -40,7 +38,7 @@ void Link::receive() {
       if (closing_) break;
       now = std::exchange(look_now_, false) || now;
     }
-    if (finished_.size() >= kRepliesPerFinish) finish_replies();
+    if (replies_.unfinished() >= kRepliesPerFinish) finish_replies();
     if (!now) continue;
     finish_replies();
     look();
@@ -48,20 +46,21 @@ void Link::receive() {
     look_due = posix_clock().now() + kLookEvery;
   }
   // So that the hub need not keep them. If it does not answer, so be it.
-  if (finished_.empty()) return;
+  if (replies_.unfinished() == 0) return;
   finish_replies();
   async_store_->gather(posix_clock().now() + kFarewell, -1);
 }
 
 void Link::ask_for_replies() {
   pull_ = ++posted_;
-  async_store_->post(pull_, Pull{reply_queue_, kRepliesPerPull, kHold, kPullWait});
+  async_store_->post(pull_, replies_.pull(kPullWait));
 }
 
 void Link::finish_replies() {
-  if (finished_.empty()) return;
-  async_store_->post(++posted_, Commit{std::max<uint64_t>(nonces_.next(), 1),
-                                       {Finish{reply_queue_, std::exchange(finished_, {})}}});
+  std::optional<Finish> finish = replies_.finish();
+  if (!finish) return;
+  async_store_->post(++posted_,
+                     Commit{std::max<uint64_t>(nonces_.next(), 1), {std::move(*finish)}});
 }
 
 void Link::answered(NumberedAnswer&& answer) {
@@ -76,7 +75,7 @@ void Link::answered(NumberedAnswer&& answer) {
   if (replies == nullptr) return;
   ask_for_replies();  // While we look at these.
   std::vector<std::shared_ptr<Followed>> touched;
-  for (const dunlin::Delivery& delivery : replies->deliveries) take_reply(delivery, touched);
+  for (const auto& reply : replies_.read(replies->deliveries)) take_reply(reply, touched);
   for (const auto& job : touched) hand_over(*job);
 }
 
@@ -87,11 +86,7 @@ std::shared_ptr<Followed> Link::find(const std::string& id) {
   return found == last ? nullptr : found->second;
 }
 
-void Link::take_reply(const dunlin::Delivery& delivery,
-                      std::vector<std::shared_ptr<Followed>>& touched) {
-  finished_.push_back(delivery.lease);
-  model::Reply reply;
-  if (!reply.ParseFromString(delivery.body)) return;
+void Link::take_reply(const model::Reply& reply, std::vector<std::shared_ptr<Followed>>& touched) {
   const std::shared_ptr<Followed> job = find(reply.job());
   if (job == nullptr) return;
   job->quiet = false;
@@ -100,10 +95,8 @@ void Link::take_reply(const dunlin::Delivery& delivery,
     job->unfetched.push_back(result);
     return {};
   };
-  for (const auto& part : reply.parts()) {
-    const auto added = job->follower.add(part.page(), part.outcomes(), take);
-    if (!added.ok()) log::warning("cannot use a reply job={}: {}", job->id, added.error().what);
-  }
+  const auto added = job->follower.add(reply, take);
+  if (!added.ok()) log::warning("cannot use a reply job={}: {}", job->id, added.error().what);
 }
 
 void Link::look() {

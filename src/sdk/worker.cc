@@ -1,3 +1,4 @@
+// dunlin::Worker: a worker inside the program of a user, whose tasks are functions.
 #include <atomic>
 #include <dunlin/worker.h>
 #include <fmt/format.h>
@@ -5,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/folders.h"
 #include "base/names.h"
@@ -13,6 +13,7 @@
 #include "model/keys.h"
 #include "sdk/convert.h"
 #include "sdk/job_spec.h"
+#include "stores/open.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
 

@@ -1,11 +1,14 @@
-// What every Store must do, as tests. An engine earns its place by a subject and one line in its
+// What every Store must do, as tests. An engine earns its place by a subject and a few lines in its
 // own test file:
 //
-//   INSTANTIATE_TEST_SUITE_P(Nats, StoreContract, testing::Values(&nats_subject));
-//   INSTANTIATE_TEST_SUITE_P(Nats, WaitingContract, testing::Values(&nats_subject));
+//   INSTANTIATE_TEST_SUITE_P(File, StoreContract, testing::Values(&file_subject));
+//   INSTANTIATE_TEST_SUITE_P(File, WaitingContract, testing::Values(&file_subject));
 //
 // Each test makes a new subject and uses names that no other test or run uses, so subjects may
 // stand for one real server. DUNLIN_CONTRACT_BLOB_MIB sets the size of the large blob (24).
+//
+// A subject belongs to the thread of its test. If it waits(), tests use its connections from
+// several threads, each connection from one.
 #pragma once
 
 #include <gtest/gtest.h>

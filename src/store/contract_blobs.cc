@@ -1,3 +1,4 @@
+// The contract of Blobs.
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // The calls that the contract's tests make, in short: each fails the test if the store's answer is
-// out of bounds, and yields what a test compares. Only for contract_*.cc.
+// out of bounds, and yields what a test compares. Only for contract_*.cc. From any thread, each
+// store from one.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The contract of commits: groups of writes that happen together, and once.
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// The contract of Keep, by which a holder goes on with a message, and of erasing rows by prefix.
 #include "store/contract.h"
 #include "store/contract_calls.h"
 

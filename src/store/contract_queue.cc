@@ -1,3 +1,4 @@
+// The contract of Queue: delivery, order and leases, and pulls that wait.
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>

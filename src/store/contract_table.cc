@@ -1,3 +1,4 @@
+// The contract of Table: compare-and-set, scans and sizes.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>

@@ -1,5 +1,5 @@
 // The reference engine: the shortest code that honours store.h. Every other engine is compared with
-// it, and it backs `memory:`, tests and simulation.
+// it, and it backs `memory:`, tests and simulation. Never blocks; one thread at a time.
 #pragma once
 
 #include <memory>

@@ -6,9 +6,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "sim/clock.h"
 #include "store/contract.h"
 #include "store/uploads.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -1,5 +1,6 @@
 // The store's calls as values: what a hub is asked and what it answers. The same values travel over
-// the wire (wire/), through the simulated network (sim/) and into our own engines (Core).
+// the wire (wire/), through the simulated network (sim/) and into our own engines (Core). They are
+// plain data; a Core belongs to one thread.
 #pragma once
 
 #include <optional>

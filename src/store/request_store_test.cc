@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "sim/clock.h"
 #include "store/memory.h"
+#include "testing/clock.h"
 
 namespace dunlin {
 namespace {

@@ -2,6 +2,8 @@
 //
 // Nobody's upload is forgotten for another one that begins: beyond the bound a beginner is `full`,
 // unless an upload is there for which no part has come for kUploadIdle.
+//
+// Pure.
 #pragma once
 
 #include <algorithm>

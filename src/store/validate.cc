@@ -1,3 +1,5 @@
+// What every engine refuses before it looks at a request: names that are not allowed, and more than
+// one call may carry.
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "store/compare_and_set.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
@@ -40,10 +41,7 @@ Result<std::optional<uint64_t>> write_job(Store& store, const std::string& id,
   if (ends) {
     writes.emplace_back(Erase{std::string(kTable), active_row(job.tenant(), id), kAnyVersion});
   }
-  const Result<uint64_t> written = store.commit(writes);
-  if (written.ok()) return std::optional(written.value());
-  if (written.error().code == Code::conflict) return std::optional<uint64_t>();
-  return written.error();
+  return unless_conflict(store.commit(writes));
 }
 
 Result<Tenant> uploader(Table& table, const std::string& infrastructure, const std::string& job,
@@ -81,24 +79,25 @@ void finish_by_results(Job::Partition& partition) {
 
 Result<void> results_came(Store& store, const std::string& tenant, const std::string& id,
                           size_t partition, WallTime now) {
-  for (int tries = 0; tries < kTries; ++tries) {
+  const std::optional<bool> done = true;
+  const auto ended = compare_and_set(changing(id), [&]() -> Round<bool> {
     const auto row = read_tascaas_job(store.table(), id);
-    if (!row.ok() && row.error().code == Code::not_found) return {};  // Results of anything.
+    if (!row.ok() && row.error().code == Code::not_found) return done;  // Results of anything.
     const Stored<Job> before = TRY(row);
-    if (before.record.tenant() != tenant) return {};
-    if (before.record.ended_ms() != 0 || !has_partition(before.record, partition)) return {};
+    if (before.record.tenant() != tenant) return done;
+    if (before.record.ended_ms() != 0 || !has_partition(before.record, partition)) return done;
     Job job = before.record;
     Job::Partition& its = *job.mutable_partitions(static_cast<int>(partition));
-    const bool ended = ends_by_results(job, its);
-    if (ended) {
+    const bool ends = ends_by_results(job, its);
+    if (ends) {
       finish_by_results(its);
       add_rest(job);
       spare_waiting(job);
     }
-    if (!ended && !TRY(may_end(store.table(), id, job))) return {};
-    if (TRY(write_job(store, id, before, job, now))) return {};
-  }
-  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+    if (!ends && !TRY(may_end(store.table(), id, job))) return done;
+    return TRY(write_job(store, id, before, job, now)) ? done : std::nullopt;
+  });
+  return ended.ok() ? Result<void>() : ended.error();
 }
 
 }  // namespace dunlin::tascaas

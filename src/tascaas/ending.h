@@ -12,7 +12,7 @@
 
 namespace dunlin::tascaas {
 
-// Whether all is done and all results are there. Who has done nothing leaves none.
+// Whether all is done and all results are there. A partition that did nothing leaves none.
 Result<bool> may_end(Table& table, const std::string& id, const Job& job);
 
 // Writes a job that has changed, with messages for the partitions that have come to wait, and with

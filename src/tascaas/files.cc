@@ -6,17 +6,12 @@
 #include "base/digest.h"
 #include "base/names.h"
 #include "model/rows.h"
+#include "store/compare_and_set.h"
 #include "store/request.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 
 namespace dunlin::tascaas {
-namespace {
-
-constexpr int kTries = 100;
-
-}  // namespace
-
 std::string new_blob(const std::string& tenant) {
   return blob_prefix(tenant) + hex(random_bytes(16));
 }
@@ -47,20 +42,22 @@ Result<void> put_file(Store& store, const std::string& tenant, const std::string
   file.set_modified_ms(to_ms(now));
   file.set_again(again);
   const std::string row = file_row(tenant, key);
-  for (int tries = 0; tries < kTries; ++tries) {
+  const Error busy = {Code::unavailable,
+                      fmt::format("file {} changes all the time: try again", key)};
+  const auto there = compare_and_set(busy, [&]() -> Round<bool> {
     // Another one for each try: who was quicker may have replaced and removed the last.
     file.set_blob(new_blob(tenant));
     TRY(store.blobs().put(file.blob(), size, source));
     const auto old = TRY(read_record<File>(store.table(), kTable, row));
-    const auto put = store.table().put(kTable, {row, file.SerializeAsString(), old.version});
-    if (!put.ok() && put.error().code != Code::conflict) return put.error();
+    const auto put = TRY(
+        unless_conflict(store.table().put(kTable, {row, file.SerializeAsString(), old.version})));
     // Also after a conflict: it was written if an answer was lost and the row has been changed
     // since, as a job file is taken.
     const std::vector<std::string> rows{row};
     const bool named = TRY(erase_unnamed(store, rows, {file.blob(), old.record.blob()}));
-    if (put.ok() || named) return {};
-  }
-  return Error{Code::unavailable, fmt::format("file {} changes all the time: try again", key)};
+    return put || named ? std::optional(true) : std::nullopt;
+  });
+  return there.ok() ? Result<void>() : there.error();
 }
 
 Result<void> put_text(Store& store, const std::string& tenant, const std::string& key,

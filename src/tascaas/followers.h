@@ -23,7 +23,7 @@ struct Follower {
 // A sign of life, the first one too. It has begun so many tasks since the one before. Returns the
 // advice, as update() does.
 Result<double> follow(Store& store, const Follower& who, uint64_t begun, WallTime now);
-// Of one that is not there, nothing.
+// Does nothing if the follower is not there.
 Result<void> stop_following(Store& store, const Follower& who, WallTime now);
 
 // Tasks of open jobs that no worker runs: those of plain jobs, and of iterative ones the partitions

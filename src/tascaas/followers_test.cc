@@ -4,10 +4,10 @@
 
 #include "balance/advice.h"
 #include "model/ledgers.h"
-#include "sim/test_jobs.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/infrastructures.h"
 #include "tascaas/tenants.h"
+#include "testing/jobs.h"
 
 namespace dunlin::tascaas {
 namespace {

@@ -1,3 +1,4 @@
+// Hands out the partitions of a tenant's jobs, and takes back those that are lost.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -5,6 +6,7 @@
 #include "balance/balancer.h"
 #include "base/log.h"
 #include "model/rows.h"
+#include "store/compare_and_set.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/ending.h"
 #include "tascaas/job.h"
@@ -56,7 +58,7 @@ Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& que
   Finish finish{queue, {}};
   for (const Pulled& one : tickets) finish.leases.push_back(one.lease);
   bool repeated = false;
-  for (int tries = 0; tries < kTries; ++tries) {
+  return compare_and_set(changing(id), [&]() -> Round<std::vector<Handed>> {
     const auto row = read_tascaas_job(store.table(), id);
     if (!row.ok() && row.error().code != Code::not_found) return row.error();
     std::vector<Handed> handed;
@@ -72,18 +74,18 @@ Result<std::vector<Handed>> hand_out_of_job(Store& store, const std::string& que
     if (writes.empty()) {
       // Nothing to hand out: whether the tickets go now or when they are pulled again is the same.
       (void)store.queue().finish(queue, finish.leases).ok();
-      return handed;
+      return std::optional(std::move(handed));
     }
     writes.emplace_back(finish);
     const Result<uint64_t> written = store.commit(writes);
-    if (written.ok()) return handed;
+    if (written.ok()) return std::optional(std::move(handed));
     const Code code = written.error().code;
     if (code != Code::conflict && code != Code::unavailable) return written.error();
     // It may have happened, even if it conflicts now: a copy of it was quicker, and others have
     // written since. What is marked must be told, or nobody starts it for long.
     repeated = true;
-  }
-  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+    return std::optional<std::vector<Handed>>();
+  });
 }
 
 enum class Loss { none, crashed, left };
@@ -163,25 +165,29 @@ Result<void> settle(Table& table, const std::string& id, Job& job,
   return {};
 }
 
-Result<bool> reclaim_job(Store& store, const Tenant& tenant, const std::string& id, WallTime now) {
+// Nothing if somebody else was quicker.
+Round<uint64_t> reclaim_job(Store& store, const Tenant& tenant, const std::string& id,
+                            WallTime now) {
   const auto row = read_tascaas_job(store.table(), id);
   const std::string active = active_row(tenant.name(), id);
   if (!row.ok() && row.error().code != Code::not_found) return row.error();
   if (!row.ok() || row.value().record.ended_ms() != 0) {
     TRY(store.table().erase(kTable, active, kAnyVersion));
-    return true;
+    return std::optional<uint64_t>(0);
   }
   // Given up. It may come back, if only because what waits is handed out after all; then somebody
   // has to look after it again, so its row stays until the job goes.
-  if (now - last_sign(row.value().record) > Millis(tenant.timeout_ms())) return true;
+  if (now - last_sign(row.value().record) > Millis(tenant.timeout_ms())) {
+    return std::optional<uint64_t>(0);
+  }
   const Stored<Job>& before = row.value();
   Job job = before.record;
   // After the row: whoever holds a partition there had come before.
   const balance::Dispatch dispatch = TRY(read_dispatch(store.table(), tenant.name(), now));
   TRY(settle(store.table(), id, job, doubtful(job, tenant, dispatch, now)));
   const bool changed = job.SerializeAsString() != before.record.SerializeAsString();
-  if (!changed && !TRY(may_end(store.table(), id, job))) return true;
-  return TRY(write_job(store, id, before, job, now)).has_value();
+  if (!changed && !TRY(may_end(store.table(), id, job))) return std::optional<uint64_t>(0);
+  return write_job(store, id, before, job, now);
 }
 
 // Pulls some tickets and hands out what they are for. Returns how many there were.
@@ -233,9 +239,7 @@ Result<void> reclaim(Store& store, const Tenant& tenant, WallTime now) {
   const std::string prefix = active_row(tenant.name(), "");
   for (const Row& row : TRY(scan_all(store.table(), prefix))) {
     const std::string id = row.key.substr(prefix.size());
-    for (int tries = 0; tries < kTries; ++tries) {
-      if (TRY(reclaim_job(store, tenant, id, now))) break;
-    }
+    TRY(compare_and_set([&] { return reclaim_job(store, tenant, id, now); }));
   }
   return {};
 }

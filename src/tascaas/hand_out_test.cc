@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/clock.h"
 #include "store/memory.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
@@ -12,6 +11,7 @@
 #include "tascaas/job.h"
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
+#include "testing/clock.h"
 
 namespace dunlin::tascaas {
 namespace {

@@ -108,7 +108,7 @@ void queue_again(Job& job, size_t index, bool crashed) {
   const uint32_t hands = partition.hands();
   const std::string holder = partition.holder();
   const uint32_t crashes = partition.crashes() + (crashed ? 1 : 0);
-  // Whoever heard that may still come back. Who has finished leaves what it has said.
+  // Whoever heard that may still come back. One that has finished leaves what it said.
   std::optional<uint64_t> told =
       partition.has_told() ? std::optional(partition.told()) : std::nullopt;
   if (partition.finished()) told = partition.done();
@@ -218,6 +218,10 @@ Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id) {
   auto stored = TRY(read_record<Job>(table, kTable, job_row(id)));
   if (stored.version == 0) return missing;
   return stored;
+}
+
+Error changing(const std::string& id) {
+  return {Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
 }
 
 }  // namespace dunlin::tascaas

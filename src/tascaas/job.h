@@ -14,7 +14,6 @@
 
 namespace dunlin::tascaas {
 
-inline constexpr int kTries = 200;  // Of a change that others may be quicker with.
 // Of a partition, and of partitions in a row that end without having done anything; then it is not
 // queued again.
 inline constexpr uint32_t kCrashesMax = 10;
@@ -73,5 +72,8 @@ Push push_fresh(const std::string& job, const Job& before, const Job& record);
 
 // `not_found`
 Result<Stored<Job>> read_tascaas_job(Table& table, const std::string& id);
+
+// What a change of its row comes to if others are quicker every time.
+Error changing(const std::string& id);
 
 }  // namespace dunlin::tascaas

@@ -1,5 +1,6 @@
 // Job files taken in with ids that somebody else makes: a simulation must be able to run twice, so
-// there they come from its seed. Everybody else uses tascaas/intake.h.
+// there they come from its seed. Everybody else uses tascaas/intake.h. One thread at a time, as the
+// store.
 #pragma once
 
 #include <functional>

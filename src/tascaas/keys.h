@@ -10,6 +10,8 @@
 //   file/NAME/KEY          File: what users and partitions know by that key
 //   signing                SigningKey, of URLs
 //   retiring               Retiring
+//
+// Pure; from any thread.
 #pragma once
 
 #include <optional>

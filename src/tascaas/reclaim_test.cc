@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "sim/clock.h"
 #include "store/memory.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
@@ -9,6 +8,7 @@
 #include "tascaas/keys.h"
 #include "tascaas/tenants.h"
 #include "tascaas/turns.h"
+#include "testing/clock.h"
 
 namespace dunlin::tascaas {
 namespace {

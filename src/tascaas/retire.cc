@@ -66,7 +66,7 @@ bool is_due(const Look& look, const Intake& intake, const Stored<Job>& job, cons
   return is_over(ended, look.rule.keep_ms(), look.now);
 }
 
-// The row of the job is compared first: who has heard of it meanwhile has changed it.
+// The row of the job is compared first: if a partition was heard meanwhile, it has changed.
 Result<void> erase_job(Look& look, const Row& intake, const Row& job, const std::string& tenant) {
   const std::string table(kTable);
   const std::string id = job.key.substr(job_row("").size());

@@ -5,6 +5,8 @@
 // is unknown, and its file, put again, becomes a new one. Files in output/results/ whose job does
 // not exist go when they are as old: so whoever dies in between leaves nothing that is not found,
 // and what was uploaded late goes, too. What users have put into input/ stays.
+//
+// Blocks; one thread at a time, as the store.
 #pragma once
 
 #include "base/env.h"
@@ -15,8 +17,7 @@ namespace dunlin::tascaas {
 
 inline constexpr size_t kRetireRows = 2000;  // Job files, and files, of one look.
 
-// One look, which goes on where the last one stopped, whoever that was. One thread at a time, as
-// the store.
+// One look, which goes on where the last one stopped, whoever that was.
 Result<void> retire(Store& store, const model::Retention& rule, WallTime now);
 
 }  // namespace dunlin::tascaas

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/test_retention.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/ending.h"
 #include "tascaas/files.h"
@@ -14,6 +13,7 @@
 #include "tascaas/overview.h"
 #include "tascaas/tenants.h"
 #include "tascaas/turns.h"
+#include "testing/retention.h"
 
 namespace dunlin::tascaas {
 namespace {

@@ -1,4 +1,5 @@
-// The key with which the services on a store sign URLs: made once, by whichever needs it first.
+// The key with which the services on a store sign URLs: made once, by whichever service needs it
+// first, and the same for all. Blocks; one thread at a time, as the store.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "balance/deadline.h"
+#include "store/compare_and_set.h"
 #include "tascaas/ending.h"
 #include "tascaas/files.h"
 #include "tascaas/job.h"
@@ -121,41 +122,41 @@ std::string speed_report(const std::string& id, const Job& job, size_t index) {
 Result<balance::Share> take_turn(Store& store, const std::string& id, const Said& said,
                                  WallTime now, JobCache* cache) {
   std::optional<Stored<Job>> cached = cache ? cache->find(id) : std::nullopt;
-  for (int tries = 0; tries < kTries; ++tries) {
+  constexpr std::optional<balance::Share> kAgain;  // Somebody was quicker, or the cache is old.
+  return compare_and_set(changing(id), [&]() -> Round<balance::Share> {
     const bool guessed = cached.has_value();
     const Stored<Job> before =
         guessed ? std::move(*cached) : TRY(read_tascaas_job(store.table(), id));
     cached.reset();
     const auto known = static_cast<uint64_t>(before.record.partitions_size());
-    if (guessed && said.partition >= known) continue;
+    if (guessed && said.partition >= known) return kAgain;
     if (said.partition >= known) {
       return Error{Code::invalid, "there is no such partition"};
     }
     Job job = before.record;
     const Job::Partition& partition = job.partitions(static_cast<int>(said.partition));
     // Whoever got it all the same, before nothing was left, may end.
-    if (partition.spare()) return balance::Share{balance::Code::ok, said.done, 0};
+    if (partition.spare()) return std::optional(balance::Share{balance::Code::ok, said.done, 0});
     if (!was_handed_out(partition) && said.word == Word::start) {
-      if (guessed) continue;
+      if (guessed) return kAgain;
       return Error{Code::denied, fmt::format("worker {} was not handed out: fetch it with "
                                              "/node/ID/jobs",
                                              said.partition)};
     }
     const balance::Share share = apply(job, said, now);
     const bool refused = share.code != balance::Code::ok;
-    if (refused && guessed) continue;  // Only who has looked may say no.
+    if (refused && guessed) return kAgain;  // Only a row that was just read may say no.
     if (!refused) {
       const std::optional<uint64_t> version = TRY(write_job(store, id, before, job, now));
-      if (!version) continue;
+      if (!version) return kAgain;
       if (cache != nullptr) cache->keep(id, {job, *version});
     }
     // Also for who repeats its finish because the answer was lost.
     if (said.word == Word::finish && partition.finished()) {
       TRY(leave_report(store, id, job, said.partition, now));
     }
-    return share;
-  }
-  return Error{Code::unavailable, fmt::format("job {} changes all the time: try again", id)};
+    return std::optional(share);
+  });
 }
 
 }  // namespace dunlin::tascaas

@@ -1,7 +1,10 @@
 #include "wire/convert.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <utility>
+
+#include "base/enum_table.h"
 
 namespace dunlin {
 
@@ -52,27 +55,19 @@ wire::Status status_of(Code code) {
   return wire::STATUS_INVALID;
 }
 
-std::optional<Code> code_of(wire::Status status) {
-  switch (status) {
-    case wire::STATUS_INVALID:
-      return Code::invalid;
-    case wire::STATUS_NOT_FOUND:
-      return Code::not_found;
-    case wire::STATUS_CONFLICT:
-      return Code::conflict;
-    case wire::STATUS_DENIED:
-      return Code::denied;
-    case wire::STATUS_FULL:
-      return Code::full;
-    case wire::STATUS_UNAVAILABLE:
-      return Code::unavailable;
-    case wire::STATUS_CORRUPT:
-      return Code::corrupt;
-    case wire::STATUS_UNSUPPORTED:
-      return Code::unsupported;
-    default:
-      return std::nullopt;
-  }
-}
+constexpr std::array<std::optional<Code>, 9> kCodes = {
+    std::nullopt,       // STATUS_OK
+    Code::invalid,      // STATUS_INVALID
+    Code::not_found,    // STATUS_NOT_FOUND
+    Code::conflict,     // STATUS_CONFLICT
+    Code::denied,       // STATUS_DENIED
+    Code::full,         // STATUS_FULL
+    Code::unavailable,  // STATUS_UNAVAILABLE
+    Code::corrupt,      // STATUS_CORRUPT
+    Code::unsupported,  // STATUS_UNSUPPORTED
+};
+static_assert(kCodes.size() == wire::Status_ARRAYSIZE);
+
+std::optional<Code> code_of(wire::Status status) { return entry_of(kCodes, status); }
 
 }  // namespace dunlin

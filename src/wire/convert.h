@@ -1,5 +1,5 @@
 // The values of store/request.h as messages of wire/dunlin.proto and back. Only for wire/codec.cc:
-// this header brings in all of protobuf.
+// this header brings in all of protobuf. Pure.
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Answers as messages of wire/dunlin.proto and back.
 #include <fmt/format.h>
 #include <utility>
 

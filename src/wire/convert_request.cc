@@ -1,3 +1,4 @@
+// Requests as messages of wire/dunlin.proto and back.
 #include <utility>
 
 #include "wire/convert.h"

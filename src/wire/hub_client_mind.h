@@ -1,9 +1,9 @@
 // The client's mind: which requests await their answers, when to connect, what to send again.
 //
 // Pure: no sockets and no clock; events come in with the time, effects are taken out and carried
-// out by the owner (backends/hub.h; the simulated network). Every request gets exactly one answer.
-// After a lost connection each unanswered request is sent again, in order, with the bytes that it
-// had before: the same id and nonce make the hub see a repeat, not a second request.
+// out by the owner (stores/hub/hub_store.h; the simulated network). Every request gets exactly one
+// answer. After a lost connection each unanswered request is sent again, in order, with the bytes
+// that it had before: the same id and nonce make the hub see a repeat, not a second request.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // A worker at work: the mind (worker/worker.h), the slots that run its tasks, the AsyncStore over
 // which it speaks to the store, and a lane for large outputs. The owner calls turn() until it has
 // had enough.
+//
+// turn() blocks until something happens or its time is over. One thread, the owner's.
 #pragma once
 
 #include <memory>
@@ -8,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
+#include "stores/async_store.h"
 #include "worker/slot_advisor.h"
 #include "worker/slots.h"
 #include "worker/turns.h"

@@ -1,4 +1,6 @@
-// One attempt at a task, from its assignment to what a slot does.
+// Makes of one assignment what a slot is to do: a process, a function to call, a pause, or a
+// refusal. attempt() starts nothing, and looks at the disk only for the submitter's folder; call()
+// takes as long as its function. From any thread.
 #pragma once
 
 #include <cstdint>

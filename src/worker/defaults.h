@@ -1,4 +1,5 @@
-// What a worker is unless it was told otherwise, and the bounds of what it can be told.
+// What a worker is unless it was told otherwise, and the bounds of what it can be told. From any
+// thread.
 #pragma once
 
 #include "base/result.h"

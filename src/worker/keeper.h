@@ -5,6 +5,9 @@
 //
 // A mark is a variable of the environment, inherited by all that a task starts. What clears its
 // environment is found only as long as the worker lives (worker/orphans.h).
+//
+// Starting one blocks for a few seconds at most; errors say what another worker has or left. One
+// thread at a time.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,8 @@
 // Makes a child process as fast as vfork: it borrows our memory until it is another program, so all
 // that it needs is prepared before, and it makes system calls and nothing else.
+//
+// Blocks until the child is another program. From any thread; the child does not outlive that
+// thread.
 #pragma once
 
 #include <span>

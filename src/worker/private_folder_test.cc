@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/temp_folder.h"
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -31,7 +31,7 @@ class FolderOfAnotherUser : public testing::Test {
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
   }
 
-  TempFolder top;
+  TestFolder top;
   TaskUser user = {.name = "tasks", .uid = kTasks, .gid = kTasks, .home = "/", .shell = "/bin/sh"};
 };
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <dirent.h>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <sys/prctl.h>
@@ -13,9 +14,9 @@
 #include <sys/wait.h>
 
 #include "model/keys.h"
-#include "sim/temp_folder.h"
+#include "testing/slots.h"
+#include "testing/temp_folder.h"
 #include "worker/stamps.h"
-#include "worker/test_slots.h"
 
 namespace dunlin {
 namespace {
@@ -473,7 +474,7 @@ TEST(Process, TasksThatRunTogetherHaveSlotsWithDifferentNumbers) {
 }
 
 TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string fifo = folder.path() + "/pids";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const pid_t worker = fork();
@@ -493,7 +494,7 @@ TEST(Process, WhatATaskHasStartedDiesWithTheKilledWorker) {
 }
 
 TEST(Process, ATaskDiesWithItsKilledWorker) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string fifo = folder.path() + "/pid";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const pid_t worker = fork();

@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "backends/async_store.h"
 #include "base/env.h"
 #include "base/lane.h"
+#include "stores/async_store.h"
 #include "tascaas/followers.h"
 
 namespace dunlin {
@@ -26,7 +26,7 @@ class SlotAdvisor {
   void ask(uint64_t begun);
   // How many slots it should have from now on, if that has changed.
   std::optional<uint32_t> take(Instant now);
-  // It leaves. Tried once; who does not say so is forgotten in time. REQUIRES: the last call.
+  // The worker leaves. Tried once: if that fails, it is forgotten in time. REQUIRES: the last call.
   void leave();
 
  private:

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/text.h"
+#include "testing/slots.h"
 #include "worker/stamps.h"
-#include "worker/test_slots.h"
 
 namespace dunlin {
 namespace {

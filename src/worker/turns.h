@@ -6,8 +6,8 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/async_store.h"
 #include "model/ledgers.h"
+#include "stores/async_store.h"
 
 namespace dunlin {
 

@@ -6,7 +6,8 @@
 #include <fstream>
 #include <string>
 #include <sys/resource.h>
-#include <unistd.h>
+
+#include "testing/temp_folder.h"
 
 namespace dunlin {
 namespace {
@@ -14,13 +15,11 @@ namespace {
 class FolderUsageTest : public testing::Test {
  protected:
   FolderUsageTest() {
-    std::string path = testing::TempDir() + "/usage-XXXXXX";
-    root_ = mkdtemp(path.data());
     std::filesystem::create_directories(root_ + "/a/b");
     std::ofstream(root_ + "/a/file") << std::string(1 << 20, 'x');
   }
-  ~FolderUsageTest() override { std::filesystem::remove_all(root_); }
-  std::string root_;
+  const TestFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 constexpr uint64_t kPlenty = uint64_t{1} << 40U;

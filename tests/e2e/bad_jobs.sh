@@ -63,7 +63,7 @@ expect 2 "$DUNLIN" submit --stdin large -- wc -c
 says "$err" "67108865 bytes" "64 MiB"
 expect 2 "$DUNLIN" submit --stdin - -- wc -c <large
 expect 2 "$DUNLIN" submit --losses 1 -- true
-says "$err" "the losses \"1\" are not 2 to 1000000, or unlimited"
+says "$err" "--losses must be a number of 2 to 1000000, or \"unlimited\""
 same "$("$DUNLIN" store blob list --quiet)" ""
 
 # Tasks that cannot be started say so, and do not stop others.

@@ -26,10 +26,11 @@
 #include <unistd.h>
 #include <vector>
 
-#include "backends/hub.h"
-#include "backends/open.h"
 #include "base/check.h"
 #include "base/env_posix.h"
+#include "stores/hub/hub_store.h"
+#include "stores/hub_engine.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {

@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/exit.h"
+#include "stores/hub_engine.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "amqp/amqp_hints.h"
 #include "base/env_posix.h"
+#include "stores/amqp/amqp_hints.h"
 
 namespace dunlin {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "base/env_posix.h"
 #include "base/wait.h"
-#include "cloud/dynamo_table.h"
-#include "cloud/manage.h"
-#include "cloud/s3_blobs.h"
-#include "cloud/sqs_hints.h"
 #include "store/contract.h"
 #include "store/memory.h"
+#include "stores/aws/dynamo_table.h"
+#include "stores/aws/manage.h"
+#include "stores/aws/s3_blobs.h"
+#include "stores/aws/sqs_hints.h"
 
 namespace dunlin::cloud {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "backends/open.h"
 #include "base/env_posix.h"
 #include "base/wait.h"
 #include "store/contract.h"
+#include "stores/open.h"
 
 namespace dunlin {
 namespace {

@@ -7,12 +7,12 @@
 //           else steps until the end: a signed request of SQS, DynamoDB or S3 with such a body
 //
 // Nothing takes the hub down; a signed request gets exactly one reply.
-#include "aws/aws_chunked.h"
-#include "aws/expression.h"
-#include "aws/keys.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "hub/test_door.h"
+#include "doors/aws/aws_chunked.h"
+#include "doors/aws/expression.h"
+#include "doors/aws/keys.h"
+#include "testing/door.h"
 #include "tests/fuzz/target.h"
 
 namespace dunlin {

@@ -9,12 +9,12 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "engine/engine.h"
 #include "hub/sessions.h"
 #include "hub/token.h"
-#include "sim/clock.h"
 #include "sim/memory_disk.h"
 #include "store/memory.h"
+#include "stores/engine/engine.h"
+#include "testing/clock.h"
 #include "tests/fuzz/asker.h"
 
 namespace dunlin {

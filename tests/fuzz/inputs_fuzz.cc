@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "client/splitters.h"
 #include "model/expand.h"
 #include "model/inputs.h"
 #include "model/shell_line.h"
+#include "sources/splitters.h"
 #include "tests/fuzz/target.h"
 
 namespace dunlin {

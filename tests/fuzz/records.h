@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/record.h"
+#include "stores/engine/record.h"
 #include "tests/fuzz/target.h"
 
 namespace dunlin {

@@ -12,16 +12,16 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "http/uri.h"
+#include "doors/rest/api.h"
+#include "doors/rest/exchange.h"
 #include "model/submit.h"
-#include "rest/api.h"
-#include "rest/exchange.h"
 #include "store/memory.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/files.h"
 #include "tascaas/intake.h"
 #include "tascaas/tenants.h"
 #include "tests/fuzz/target.h"
+#include "url/percent.h"
 
 namespace dunlin {
 namespace {
@@ -160,6 +160,8 @@ std::vector<std::string> seeds() {
   const std::string_view bodies[] = {
       R"({"line":"echo {}","values":["a","b"],"name":"n","owner":"ann","key":"k","retries":2})",
       R"({"argv":["true"],"array":{"first":0,"last":9,"step":3},"timeout":"5s","cpus":2})",
+      R"({"command":"x {}","json_lines":[{"argv":["a"],"cwd":"?/b"}],"requires":["t"],"csv":true,
+          "header":true,"colsep":",","retry_on":"1,5-9","iterations":1e6,"finish_by":"25m"})",
       R"({"iterations":1000,"time":100,"inputFile":"a"})",
       "bytes",
   };

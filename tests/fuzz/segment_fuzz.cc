@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "engine/segment.h"
 #include "sim/memory_disk.h"
+#include "stores/engine/segment.h"
 #include "tests/fuzz/records.h"
 
 namespace dunlin {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/log.h"
-#include "engine/check.h"
 #include "sim/dump.h"
+#include "stores/engine/check.h"
 #include "tests/fuzz/asker.h"
 #include "tests/fuzz/store_image.h"
 

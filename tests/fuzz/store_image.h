@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "engine/engine.h"
-#include "engine/segment.h"
 #include "sim/memory_disk.h"
+#include "stores/engine/engine.h"
+#include "stores/engine/segment.h"
 #include "tests/fuzz/records.h"
 
 namespace dunlin {

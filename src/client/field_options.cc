@@ -1,0 +1,41 @@
+#include "client/field_options.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+namespace dunlin {
+namespace {
+
+void add_option(CLI::App& command, const JobField& field, const std::string& option, Words& said) {
+  const std::string name(field.name);
+  const std::string help =
+      std::string(field.help) + (field.typed.empty() ? "" : fmt::format(" ({})", field.typed));
+  if (field.shape == Shape::flag) {
+    command.add_flag_function(
+        option, [&said, name](int64_t) { said[name] = {"true"}; }, help);
+    return;
+  }
+  CLI::Option* added = nullptr;
+  if (field.shape == Shape::list || field.shape == Shape::variables) {
+    const auto take = [&said, name](const std::vector<std::string>& words) { said[name] = words; };
+    added = command.add_option_function<std::vector<std::string>>(option, take, help);
+    added->allow_extra_args(false);
+  } else {
+    const auto take = [&said, name](const std::string& word) { said[name] = {word}; };
+    added = command.add_option_function<std::string>(option, take, help);
+  }
+  added->type_name(std::string(field.word));
+}
+
+}  // namespace
+
+void add_field_options(CLI::App& command, Entrance entrance, Words& said) {
+  for (const JobField& field : job_fields()) {
+    // The others are words of the command.
+    if (!field.is_at(entrance) || (field.word.empty() && field.shape != Shape::flag)) continue;
+    add_option(command, field, as_written(field.name, entrance), said);
+  }
+}
+
+}  // namespace dunlin

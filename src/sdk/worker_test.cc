@@ -1,0 +1,18 @@
+#include "worker/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <dunlin/worker.h>
+
+#include "base/env.h"
+
+namespace dunlin {
+namespace {
+
+// The public header cannot include ours.
+TEST(SdkWorker, HoldsItsTasksAsLongAsAnyOther) {
+  EXPECT_EQ(Millis(sdk::WorkerOptions().hold), WorkerOptions().hold);
+}
+
+}  // namespace
+}  // namespace dunlin
