@@ -29,7 +29,7 @@ BANNED = [
      ["base/env_posix", "base/log", "bench/",
       "stores/engine/file_store", "base/lane", "stores/async_store", "stores/pg_async_store", "stores/postgres/link", "stores/aws/http", "stores/aws/sqs_hints", "net/outages", "stores/mixed/hint_sender", "stores/mixed/mixed_store", "doors/rest/", "retention/sweep_thread", "sdk/link", "sdk/receive", "sdk/worker",
       "testing/",
-      "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/turns", "worker/usage"]),
+      "worker/channel", "worker/orphans", "worker/process", "worker/slot", "worker/ledger_client", "worker/usage"]),
     (r"\bthrow\b", "Result<T>", []),
     (r"\bcatch \(", "Result<T>", ["base/memory", "doors/rest/service", "worker/attempt", "worker/slots"]),
     (r"std::cout|std::cerr|\bprintf\(", "base/log.h or cli/output.h", ["cli/output"]),

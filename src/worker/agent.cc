@@ -55,7 +55,7 @@ Agent::Agent(Private /*only start() has one*/, AgentOptions options,
       connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
       async_store_(std::move(async_store)),
-      turns_(connect_),
+      ledgers_(connect_),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       others_(epoll_create1(EPOLL_CLOEXEC)) {
   CHECK(epoll_ >= 0 && others_ >= 0);
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options,
         options.connect, tascaas::Follower{id, used, slots.slots, options.scale_time});
   }
   auto agent = std::make_unique<Agent>(Private{}, std::move(options), std::move(async_store));
-  slots.turns = &agent->turns_;
+  slots.ledgers = &agent->ledgers_;
   agent->slots_ = TRY(Slots::start(std::move(slots)));
   agent->slots_->limit(used);
   watch(agent->epoll_, agent->slots_->descriptor());

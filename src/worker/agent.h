@@ -13,9 +13,9 @@
 #include "base/env.h"
 #include "base/lane.h"
 #include "stores/async_store.h"
+#include "worker/ledger_client.h"
 #include "worker/slot_advisor.h"
 #include "worker/slots.h"
-#include "worker/turns.h"
 #include "worker/worker.h"
 
 namespace dunlin {
@@ -47,7 +47,7 @@ class Agent {
   void turn(Instant until, int also);
 
   void drain() {
-    turns_.wind_up();
+    ledgers_.wind_up();
     mind_.drain(now());
   }
   void stop() { mind_.stop(now()); }
@@ -79,7 +79,7 @@ class Agent {
   Connect connect_;
   WorkerMind mind_;
   std::unique_ptr<AsyncStore> async_store_;
-  Turns turns_;  // Before the slots, which use it.
+  LedgerClient ledgers_;  // Before the slots, which use it.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.
   int others_ = -1;           // What else may wake us.

@@ -28,22 +28,25 @@ bool write_all(int socket, std::string_view bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> Channel::open(Turns& turns, Taker who, Turns::Unwanted unwanted) {
-  const balance::Turn turn = TRY(turns.next(who, unwanted));
+Result<std::unique_ptr<Channel>> Channel::open(LedgerClient& ledgers, Taker who,
+                                               LedgerClient::Unwanted unwanted) {
+  const balance::Turn turn = TRY(ledgers.next(who, unwanted));
   if (!turn.span) return std::unique_ptr<Channel>();
   who.had = turn.span->size();
-  auto channel = std::make_unique<Channel>(turns, std::move(who), std::move(unwanted), *turn.span);
+  auto channel =
+      std::make_unique<Channel>(ledgers, std::move(who), std::move(unwanted), *turn.span);
   TRY(channel->start());
   return channel;
 }
 
-Channel::Channel(Turns& turns, Taker who, Turns::Unwanted unwanted, balance::Span first)
-    : turns_(turns), who_(std::move(who)), unwanted_(std::move(unwanted)), ready_(first) {}
+Channel::Channel(LedgerClient& ledgers, Taker who, LedgerClient::Unwanted unwanted,
+                 balance::Span first)
+    : ledgers_(ledgers), who_(std::move(who)), unwanted_(std::move(unwanted)), ready_(first) {}
 
 Channel::~Channel() {
   if (thread_.joinable()) {
     stop();
-    turns_.lose(who_);
+    ledgers_.lose(who_);
   }
   for (const int socket : {outer_, inner_}) {
     if (socket >= 0) ::close(socket);
@@ -99,7 +102,7 @@ std::string Channel::next() {
   asked_ = true;
   if (ended_ || !trouble_.empty()) return "end\n";
   if (!ready_) {
-    const auto turn = turns_.next(who_, unwanted_);
+    const auto turn = ledgers_.next(who_, unwanted_);
     if (!turn.ok() || turn.value().code != balance::Code::ok) {
       trouble_ = turn.ok() ? "it was silent for too long, and other partitions have its iterations"
                            : turn.error().what;
@@ -123,7 +126,7 @@ std::string Channel::leave(uint64_t done) {
   if (done > given) {
     return fmt::format("error it was given {} iterations, and cannot have done {}\n", given, done);
   }
-  const auto left = turns_.leave(who_, done, unwanted_);
+  const auto left = ledgers_.leave(who_, done, unwanted_);
   if (left.ok() && left.value() == Left::alone) {
     return "error nobody else is there to do the rest: go on, or fail and be started again\n";
   }
@@ -145,7 +148,7 @@ void Channel::stop() {
 Result<void> Channel::close(bool well) {
   stop();
   if (well && (ended_ || ended_elsewhere())) return {};
-  turns_.lose(who_);
+  ledgers_.lose(who_);
   if (!well) return {};
   if (!trouble_.empty()) return Error{Code::conflict, trouble_};
   return Error{
@@ -159,7 +162,7 @@ Result<void> Channel::close(bool well) {
 // Over HTTP.
 bool Channel::ended_elsewhere() {
   if (asked_ || !trouble_.empty()) return false;
-  const auto place = turns_.place(who_, unwanted_);
+  const auto place = ledgers_.place(who_, unwanted_);
   if (!place.ok()) trouble_ = place.error().what;
   return place.ok() && place.value().here && place.value().ended;
 }

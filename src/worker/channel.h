@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "worker/turns.h"
+#include "worker/ledger_client.h"
 
 namespace dunlin {
 
@@ -16,9 +16,10 @@ class Channel {
  public:
   // Takes the first turn. Nothing, if there is no work left for the partition. `unwanted` is asked
   // from another thread, until close().
-  static Result<std::unique_ptr<Channel>> open(Turns& turns, Taker who, Turns::Unwanted unwanted);
+  static Result<std::unique_ptr<Channel>> open(LedgerClient& ledgers, Taker who,
+                                               LedgerClient::Unwanted unwanted);
 
-  Channel(Turns& turns, Taker who, Turns::Unwanted unwanted, balance::Span first);
+  Channel(LedgerClient& ledgers, Taker who, LedgerClient::Unwanted unwanted, balance::Span first);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -39,9 +40,9 @@ class Channel {
   std::string leave(uint64_t done);
   bool ended_elsewhere();
 
-  Turns& turns_;
+  LedgerClient& ledgers_;
   Taker who_;
-  const Turns::Unwanted unwanted_;
+  const LedgerClient::Unwanted unwanted_;
   std::optional<balance::Span> ready_;  // Taken, and not given to the program yet.
   bool asked_ = false;
   bool ended_ = false;  // The program was told that there is no more.

@@ -28,14 +28,14 @@ class Channels : public testing::Test {
   };
 
   const std::unique_ptr<RequestStore> store = memory_store(posix_clock());
-  Turns turns{[this]() -> Result<std::unique_ptr<RequestStore>> {
+  LedgerClient ledgers{[this]() -> Result<std::unique_ptr<RequestStore>> {
     return std::unique_ptr<RequestStore>(std::make_unique<View>(*store));
   }};
   const IterativeJob job = {.id = "job", .iterations = 10, .partitions = 1, .most = 2};
   LedgerClock seen = {};
 
   std::unique_ptr<Channel> open(uint32_t attempt = 1) {
-    auto channel = Channel::open(turns, {job, 0, attempt, 0}, [] { return false; });
+    auto channel = Channel::open(ledgers, {job, 0, attempt, 0}, [] { return false; });
     EXPECT_TRUE(channel.ok());
     return channel.ok() ? std::move(channel).value() : nullptr;
   }
@@ -73,7 +73,7 @@ TEST_F(Channels, GiveIterationsUntilNoneAreLeft) {
   EXPECT_EQ(ask(*channel, "next\n"), "end");
   EXPECT_TRUE(channel->close(true).ok());
   EXPECT_EQ(pool(), 0U);
-  const auto late = Channel::open(turns, {job, 1, 1, 0}, [] { return false; });
+  const auto late = Channel::open(ledgers, {job, 1, 1, 0}, [] { return false; });
   EXPECT_EQ(late.value(), nullptr) << "there is nothing to do";
 }
 
@@ -106,7 +106,7 @@ TEST_F(Channels, WhoLeavesKeepsWhatItHasDone) {
 TEST_F(Channels, WhoIsAloneIsToldToGoOn) {
   const auto channel = open();
   ask(*channel, "next\n");
-  const auto other = Channel::open(turns, {job, 1, 1, 0}, [] { return false; }).value();
+  const auto other = Channel::open(ledgers, {job, 1, 1, 0}, [] { return false; }).value();
   ask(*other, "next\n");
   EXPECT_EQ(ask(*other, "leave 0\n"), "end");
   EXPECT_TRUE(other->close(true).ok());

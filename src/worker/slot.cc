@@ -184,8 +184,8 @@ void Slot::run_partition(Attempt& attempt, int64_t began_us, Ending& ending) {
     const std::lock_guard lock(mutex_);
     return dropped_ || stopping_;
   };
-  CHECK(options_.turns != nullptr);
-  auto opened = Channel::open(*options_.turns, *attempt.partition, unwanted);
+  CHECK(options_.ledgers != nullptr);
+  auto opened = Channel::open(*options_.ledgers, *attempt.partition, unwanted);
   if (!opened.ok()) {
     return refuse(model::BLAME_STORE, "cannot take iterations: " + opened.error().what,
                   ending.outcome);

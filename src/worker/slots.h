@@ -53,14 +53,14 @@ struct Ending {
 // What a function of the SDK gets and gives. The text of a failure goes to Outcome.why.
 using TaskFunction = std::function<Result<std::string>(std::string_view argument)>;
 
-class Turns;
+class LedgerClient;
 
 struct SlotOptions {
   uint32_t slots = 1;
   std::string folder = {};     // For the tasks' private folders and spools; made if it is missing.
   std::string worker_id = {};  // For DUNLIN_WORKER.
   std::map<std::string, TaskFunction, std::less<>> functions = {};
-  Turns* turns = nullptr;  // For partitions; outlives the slots.
+  LedgerClient* ledgers = nullptr;  // For partitions; outlives the slots.
   TaskRules rules = {};
   bool alone = false;  // Nobody else starts processes here: all children of ours are tasks'.
 };

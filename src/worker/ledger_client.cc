@@ -1,4 +1,4 @@
-#include "worker/turns.h"
+#include "worker/ledger_client.h"
 
 #include "base/env_posix.h"
 #include "base/log.h"
@@ -11,13 +11,13 @@ constexpr Millis kTryAgain = Millis(500);
 
 }  // namespace
 
-Result<Table*> Turns::table() {
+Result<Table*> LedgerClient::table() {
   if (store_ == nullptr) store_ = TRY(connect_());
   return &store_->table();
 }
 
 template <typename Call>
-auto Turns::call(const Unwanted& unwanted, const Call& call)
+auto LedgerClient::call(const Unwanted& unwanted, const Call& call)
     -> decltype(call(std::declval<Table&>())) {
   while (true) {
     {
@@ -34,7 +34,7 @@ auto Turns::call(const Unwanted& unwanted, const Call& call)
   }
 }
 
-Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
+Result<balance::Turn> LedgerClient::next(const Taker& who, const Unwanted& unwanted) {
   while (true) {
     const balance::Turn turn = TRY(call(unwanted, [&](Table& table) {
       return take_turn(table, who, {seen_, posix_clock()}, leaving_);
@@ -44,17 +44,17 @@ Result<balance::Turn> Turns::next(const Taker& who, const Unwanted& unwanted) {
   }
 }
 
-Result<Left> Turns::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
+Result<Left> LedgerClient::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
   return call(unwanted, [&](Table& table) {
     return dunlin::leave(table, who, done, {seen_, posix_clock()});
   });
 }
 
-Result<Place> Turns::place(const Taker& who, const Unwanted& unwanted) {
+Result<Place> LedgerClient::place(const Taker& who, const Unwanted& unwanted) {
   return call(unwanted, [&](Table& table) { return find_place(table, who); });
 }
 
-void Turns::lose(const Taker& who) {
+void LedgerClient::lose(const Taker& who) {
   const auto lost = call([] { return true; },
                          [&](Table& table) -> Result<bool> {
                            TRY(lose_partition(table, who, {seen_, posix_clock()}));

@@ -1,5 +1,5 @@
-// The turns that the partitions of iterative jobs take in the ledgers of their jobs, over a store
-// of its own that may block. From any thread; one at a time goes to the store.
+// What the partitions of iterative jobs ask of the ledgers of their jobs, over a store of its own
+// that may block. From any thread; one at a time goes to the store.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace dunlin {
 
-class Turns {
+class LedgerClient {
  public:
-  explicit Turns(Connect connect) : connect_(std::move(connect)) {}
+  explicit LedgerClient(Connect connect) : connect_(std::move(connect)) {}
 
   // While the store is away they are tried again, until `unwanted`.
   using Unwanted = std::function<bool()>;
