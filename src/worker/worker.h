@@ -10,6 +10,7 @@
 // (docs/decisions/032-parts-of-the-mind.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
