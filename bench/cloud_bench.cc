@@ -178,7 +178,7 @@ Result<int> run_cloud(CloudVerb verb) {
                             {.name = "FlexQueue (paper)", .points = kFlexQueue, .dashed = true}}};
   const Report one_by_one = TRY(latency(verb));
   const int code = TRY(deliver(verb.output, report, {plot}));
-  TRY(print(verb.output.json ? one_by_one.json() : "\n" + one_by_one.plain()));
+  TRY(cli::print(verb.output.json ? one_by_one.json() : "\n" + one_by_one.plain()));
   return code;
 }
 

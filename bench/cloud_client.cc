@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "bench/workload.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/submit.h"
 
 namespace dunlin::bench {
 namespace {

@@ -30,13 +30,13 @@ double processor_us() {
 // As `dunlin run` does it, durable store and all, with replies for a client.
 Result<double> worker_us() {
   const TempFolder folder = TRY(TempFolder::make(""));
-  WorkJob job = TRY(make_job({.tasks = kTasks}, {}, kRunId, 0, kTasks));
+  WorkJob job = TRY(make_job({.tasks = kTasks}, {}, run::kRunId, 0, kTasks));
   job.spec.set_reply("reply.cost");
   const double start = processor_us();
-  const auto runner = TRY(Runner::open({.folder = folder.path(),
-                                        .slots = 4,
-                                        .spec = std::move(job.spec),
-                                        .blobs = std::move(job.blobs)}));
+  const auto runner = TRY(run::Runner::open({.folder = folder.path(),
+                                             .slots = 4,
+                                             .spec = std::move(job.spec),
+                                             .blobs = std::move(job.blobs)}));
   while (!runner->complete()) TRY(runner->turn(posix_clock().now() + Millis(1000), -1));
   const double took = processor_us() - start;
   if (runner->ok() != kTasks) return Error{Code::invalid, "tasks of the measured run failed"};

@@ -45,7 +45,7 @@ class CloudFleet {
 
  private:
   void add_instance(uint32_t number) {
-    WorkerOptions options;
+    worker::WorkerOptions options;
     options.id = fmt::format("cloud-{:04}", number);
     options.host = "cloud";
     options.slots = options_.slots;

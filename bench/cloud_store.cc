@@ -92,12 +92,12 @@ CloudStore::Cost CloudStore::cost_of(const Commit& commit) const {
       for (const Message& message : push->messages) add_message(weigh(push->queue, message));
     } else if (const auto* finish = std::get_if<Finish>(&write)) {
       for (const Lease& lease : finish->leases) {
-        const auto found = weights_.find(message_key(finish->queue, lease.id));
+        const auto found = weights_.find(mixed::message_key(finish->queue, lease.id));
         if (found != weights_.end()) add_message(found->second);
       }
     } else if (const auto* keep = std::get_if<Keep>(&write)) {
       cost.has_rows = true;
-      const auto found = weights_.find(message_key(keep->queue, keep->lease.id));
+      const auto found = weights_.find(mixed::message_key(keep->queue, keep->lease.id));
       if (found != weights_.end()) add_row(found->second.row + keep->note.size());
     }
   }
@@ -106,11 +106,11 @@ CloudStore::Cost CloudStore::cost_of(const Commit& commit) const {
 }
 
 CloudStore::Weight CloudStore::weigh(const std::string& queue, const Message& message) {
-  const MessageRow row = new_message(message);
-  const size_t key = message_key(queue, message.id).size();
+  const mixed::MessageRow row = mixed::new_message(message);
+  const size_t key = mixed::message_key(queue, message.id).size();
   Weight weight;
-  weight.row = kMessageRows.size() + key + encode(row).size() + kRowExtra;
-  if (row.apart()) weight.body = kBodyRows.size() + key + message.body.size() + kRowExtra;
+  weight.row = mixed::kMessageRows.size() + key + mixed::encode(row).size() + kRowExtra;
+  if (row.apart()) weight.body = mixed::kBodyRows.size() + key + message.body.size() + kRowExtra;
   return weight;
 }
 
@@ -145,7 +145,7 @@ void CloudStore::note_messages(CloudSite& site, const std::vector<Write>& writes
     if (const auto* push = std::get_if<Push>(&write)) {
       for (const Message& message : push->messages) {
         const Weight weight = weigh(push->queue, message);
-        if (!weights_.emplace(message_key(push->queue, message.id), weight).second) continue;
+        if (!weights_.emplace(mixed::message_key(push->queue, message.id), weight).second) continue;
         lines_[push->queue].row_bytes += weight.row;
         const size_t hint = message.id.size() + kHintExtra;
         const bool fits = hint + message.body.size() <= cloud::kHintBytesMax;
@@ -153,7 +153,7 @@ void CloudStore::note_messages(CloudSite& site, const std::vector<Write>& writes
       }
     } else if (const auto* finish = std::get_if<Finish>(&write)) {
       for (const Lease& lease : finish->leases) {
-        const auto found = weights_.find(message_key(finish->queue, lease.id));
+        const auto found = weights_.find(mixed::message_key(finish->queue, lease.id));
         if (found == weights_.end()) continue;
         lines_[finish->queue].row_bytes -= found->second.row;
         weights_.erase(found);
@@ -329,7 +329,7 @@ void CloudStore::end(uint64_t id, Answer&& answer) {
 void CloudStore::on(CloudSite& /*site*/, Renew&& renew, Then then) {
   uint64_t units = 0;
   for (const Lease& lease : renew.leases) {
-    const auto found = weights_.find(message_key(renew.queue, lease.id));
+    const auto found = weights_.find(mixed::message_key(renew.queue, lease.id));
     units += found == weights_.end() ? 1 : units_of(found->second.row, kWriteUnit);
   }
   const size_t count = renew.leases.size();

@@ -8,11 +8,11 @@ namespace {
 
 constexpr Micros kNever = std::numeric_limits<Micros>::max();
 
-Now now_of(const Timeline& timeline) { return {timeline.instant(), timeline.wall_us()}; }
+worker::Now now_of(const Timeline& timeline) { return {timeline.instant(), timeline.wall_us()}; }
 
 }  // namespace
 
-CloudWorker::CloudWorker(Timeline& timeline, CloudStore& store, WorkerOptions options,
+CloudWorker::CloudWorker(Timeline& timeline, CloudStore& store, worker::WorkerOptions options,
                          double task_us)
     : timeline_(timeline),
       mind_(std::move(options)),
@@ -38,7 +38,7 @@ void CloudWorker::plan(Micros when) {
 
 void CloudWorker::turn() {
   planned_ = kNever;
-  const Now now = now_of(timeline_);
+  const worker::Now now = now_of(timeline_);
   for (auto& [id, answer] : std::exchange(answers_, {})) {
     mind_.answered(id, std::move(answer), now);
   }
@@ -48,17 +48,17 @@ void CloudWorker::turn() {
 }
 
 void CloudWorker::carry_out() {
-  WorkerMind::Effects effects = mind_.take();
+  worker::WorkerMind::Effects effects = mind_.take();
   for (const uint64_t ticket : effects.drop) {
-    std::erase_if(ended_, [ticket](const Ending& one) { return one.ticket == ticket; });
+    std::erase_if(ended_, [ticket](const worker::Ending& one) { return one.ticket == ticket; });
   }
-  for (const Assignment& one : effects.start) {
-    Ending& ending = ended_.emplace_back();
+  for (const worker::Assignment& one : effects.start) {
+    worker::Ending& ending = ended_.emplace_back();
     ending.ticket = one.ticket;
     ending.outcome.set_state(model::STATE_OK);
     ending.started_us = timeline_.wall_us();
   }
-  for (WorkerMind::Ask& ask : effects.asks) {
+  for (worker::WorkerMind::Ask& ask : effects.asks) {
     const auto* pull = std::get_if<Pull>(&ask.request);
     CloudLane& lane = pull != nullptr && pull->wait > Millis(0) ? patient_ : quick_;
     lane.post(std::move(ask.request), [this, id = ask.id](Answer&& answer) {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "bench/cloud_store.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
 namespace dunlin::bench {
 
 class CloudWorker {
  public:
-  CloudWorker(Timeline& timeline, CloudStore& store, WorkerOptions options, double task_us);
+  CloudWorker(Timeline& timeline, CloudStore& store, worker::WorkerOptions options, double task_us);
   void begin();
   const std::optional<Error>& failure() const { return mind_.failure(); }
 
@@ -24,13 +24,13 @@ class CloudWorker {
   void carry_out();
 
   Timeline& timeline_;
-  WorkerMind mind_;
+  worker::WorkerMind mind_;
   const double task_us_;
   CloudSite site_;
   CloudLane quick_;
   CloudLane patient_;
   std::vector<std::pair<uint64_t, Answer>> answers_;
-  std::vector<Ending> ended_;  // No-ops: the loop does them itself.
+  std::vector<worker::Ending> ended_;  // No-ops: the loop does them itself.
   Micros busy_until_ = 0;
   Micros planned_;  // The next turn.
 };

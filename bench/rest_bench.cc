@@ -46,7 +46,7 @@ Result<World> start(const std::string& program, bool ephemeral) {
     if (line.starts_with("listening on ")) url = line.substr(std::strlen("listening on "));
   }
   const auto port = static_cast<uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
-  auto store = TRY(open_store(url, {.token_file = folder.path() + "/data/token"}));
+  auto store = TRY(stores::open_store(url, {.token_file = folder.path() + "/data/token"}));
   const WallTime now = posix_clock().wall();
   tascaas::TenantSettings settings;
   settings.max_partitions = tascaas::kPartitionsMax;

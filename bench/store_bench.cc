@@ -71,7 +71,7 @@ double raw_log(const std::string& folder, size_t total, size_t batch) {
 void embedded(Table& table, const std::string& folder, bool quick) {
   for (const size_t batch : {size_t{1}, size_t{10}, size_t{100}, size_t{1000}}) {
     const size_t total = (quick ? 200 : 1000) * std::max<size_t>(batch, 2);
-    auto store = open_file_store(folder + "/embedded").value();
+    auto store = engine::open_file_store(folder + "/embedded").value();
     double best = 0;
     double floor = 0;
     for (int round = 0; round < 3; ++round) {

@@ -15,7 +15,7 @@ std::unique_ptr<HubProcess> start_hub(const std::string& program, const std::str
   return std::move(hub).value();
 }
 
-std::unique_ptr<HubStore> connect(const HubProcess& hub) {
+std::unique_ptr<stores::HubStore> connect(const HubProcess& hub) {
   return connect_hub(hub.url(), hub.token_file()).value();
 }
 
@@ -119,7 +119,7 @@ void idle_workers(Table& table, const std::string& program, const std::string& f
   for (int i = 0; i < 3; ++i) before = std::max(before, through_hub(*hub, 4, total, 1000));
 
   // Each waits in a pull, as an idle worker does.
-  std::vector<std::unique_ptr<HubStore>> workers;
+  std::vector<std::unique_ptr<stores::HubStore>> workers;
   for (size_t i = 0; i < kIdle; ++i) {
     workers.push_back(connect(*hub));
     workers.back()->post(Pull{.queue = fmt::format("work{}", i % 50),

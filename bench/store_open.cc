@@ -31,7 +31,7 @@ namespace {
 // What jobs of one task leave, and the way there: a row, a message, a lease, a page, an end.
 void make_ended_jobs(const std::string& folder, size_t total) {
   constexpr size_t kAtOnce = 1000;
-  auto store = open_file_store(folder).value();
+  auto store = engine::open_file_store(folder).value();
   Random random(1);
   for (size_t done = 0; done < total; done += kAtOnce) {
     std::vector<std::string> jobs;
@@ -60,7 +60,7 @@ void make_ended_jobs(const std::string& folder, size_t total) {
 }
 
 void make_messages_that_wait(const std::string& folder, size_t total) {
-  auto store = open_file_store(folder).value();
+  auto store = engine::open_file_store(folder).value();
   for (size_t done = 0; done < total; done += 10'000) {
     CHECK(store->queue().push("q", make_messages(done, 10'000)).ok());
   }
@@ -106,7 +106,7 @@ Opened open_apart(const std::string& folder) {
     opened.read_seconds = seconds_now() - start;
     start = seconds_now();
     const double cpu_start = cpu_seconds();
-    const auto store = open_file_store(folder).value();
+    const auto store = engine::open_file_store(folder).value();
     opened.seconds = seconds_now() - start;
     opened.cpu_seconds = cpu_seconds() - cpu_start;
     opened.mib = resident_mib("self");

@@ -7,8 +7,8 @@
 #include "base/env_posix.h"
 #include "bench/measure.h"
 #include "bench/store_cases.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/submit.h"
 #include "retention/sweeper.h"
 #include "stores/engine/file_store.h"
 #include "testing/clock.h"
@@ -30,7 +30,7 @@ struct Month {
 };
 
 // The time of day is that of a year that begins at the end of 2026.
-WallTime wall_at(Millis time) { return kNotBefore + kDay * 365 + time; }
+WallTime wall_at(Millis time) { return retention::kNotBefore + kDay * 365 + time; }
 
 // Jobs of one task that come and end at `time`.
 void run_jobs(Store& store, Random& random, Millis time, size_t count) {
@@ -88,10 +88,10 @@ Month look(RequestStore& store) {
 // Writes a Month for each month into `out`.
 void live_through(const std::string& folder, size_t jobs_per_day, int out) {
   SimClock clock;
-  const auto store = open_file_store(posix_disk(), clock, folder).value();
-  CHECK(write_rule(store->table(), default_rule(), true).ok());
+  const auto store = engine::open_file_store(posix_disk(), clock, folder).value();
+  CHECK(retention::write_rule(store->table(), retention::default_rule(), true).ok());
   Random random(1);
-  Sweeper sweeper({.sole = true});
+  retention::Sweeper sweeper({.sole = true});
   constexpr int kHoursPerLook = 6;
   for (int day = 0; day < kMonths * kDaysPerMonth; ++day) {
     for (int hour = 0; hour < 24; hour += kHoursPerLook) {

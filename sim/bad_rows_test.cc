@@ -16,23 +16,23 @@
 
 #include "base/log.h"
 #include "base/names.h"
-#include "hub/rights.h"
-#include "model/expand.h"
-#include "model/explain.h"
-#include "model/json.h"
+#include "hub/access/rights.h"
+#include "model/jobs/progress.h"
+#include "model/jobs/results.h"
+#include "model/jobs/steer.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/list_jobs.h"
 #include "model/owned.h"
-#include "model/progress.h"
-#include "model/results.h"
 #include "model/rows.h"
-#include "model/steer.h"
-#include "model/submit.h"
+#include "model/tasks/expand.h"
+#include "model/views/explain.h"
+#include "model/views/json.h"
+#include "model/views/list_jobs.h"
 #include "retention/sweeper.h"
 #include "sim/seeds.h"
 #include "store/memory.h"
 #include "testing/clock.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
 namespace dunlin {
 namespace {
@@ -47,20 +47,20 @@ const std::string kBob = "bob";
 // A store as the holder of a token sees it, for a number of requests.
 class Guarded final : public RequestStore {
  public:
-  Guarded(RequestStore& store, uint64_t seed, Rights rights, int requests)
+  Guarded(RequestStore& store, uint64_t seed, hub::Rights rights, int requests)
       : RequestStore(seed), store_(store), rights_(std::move(rights)), left_(requests) {}
 
  protected:
   Answer call(Request&& request) override {
     if (left_ == 0) ADD_FAILURE() << "it asks again and again";
     if (--left_ < 0) return Error{Code::corrupt, "too many requests"};
-    const Result<void> allowed = allows(rights_, request);
+    const Result<void> allowed = hub::allows(rights_, request);
     return allowed.ok() ? store_.ask(std::move(request)) : Answer(allowed.error());
   }
 
  private:
   RequestStore& store_;
-  const Rights rights_;
+  const hub::Rights rights_;
   int left_;
 };
 
@@ -70,12 +70,12 @@ class BadWorld {
       : random_(seed),
         bound_(random_.percent(50)),
         attacker_(*store_, 5002, attacker(), 100'000),
-        server_(*store_, 5003, Scope::worker, 1'000'000),
+        server_(*store_, 5003, hub::Scope::worker, 1'000'000),
         mind_({.id = "w", .slots = 2, .mem_bytes = 1000, .gpus = 1, .seed = seed}) {
     model::Retention rule;
     rule.set_keep_ms(kHourMs);
     rule.set_keep_failed_ms(kHourMs);
-    CHECK(write_rule(store_->table(), rule, false).ok());
+    CHECK(retention::write_rule(store_->table(), rule, false).ok());
   }
 
   void run() {
@@ -103,12 +103,12 @@ class BadWorld {
 
  private:
   static bool has_failed() { return ::testing::Test::HasFailure(); }
-  Rights attacker() const {
-    Rights rights(Scope::submit);
+  hub::Rights attacker() const {
+    hub::Rights rights(hub::Scope::submit);
     if (bound_) rights.owner = "ann";
     return rights;
   }
-  Now now() const { return {clock_.now(), to_us(clock_.wall())}; }
+  worker::Now now() const { return {clock_.now(), to_us(clock_.wall())}; }
 
   // --- What is written ---
 
@@ -363,9 +363,9 @@ class BadWorld {
   void act() {
     for (int asks = 0; asks < kAsksPerStep; ++asks) {
       mind_.check();
-      WorkerMind::Effects effects = mind_.take();
+      worker::WorkerMind::Effects effects = mind_.take();
       if (effects.asks.empty() && effects.start.empty()) return;
-      for (WorkerMind::Ask& ask : effects.asks) {
+      for (worker::WorkerMind::Ask& ask : effects.asks) {
         if (auto* pull = std::get_if<Pull>(&ask.request)) {
           const Instant until = clock_.now() + pull->wait;
           answer_pull(ask.id, {std::move(*pull), until});
@@ -374,10 +374,10 @@ class BadWorld {
         }
         ASSERT_FALSE(mind_.failure()) << mind_.failure()->what;
       }
-      std::vector<Ending> endings;
-      for (const Assignment& one : effects.start) {
+      std::vector<worker::Ending> endings;
+      for (const worker::Assignment& one : effects.start) {
         (void)expand(one.job->spec, one.task, one.values).ok();
-        Ending& ending = endings.emplace_back();
+        worker::Ending& ending = endings.emplace_back();
         ending.ticket = one.ticket;
         ending.started_us = now().wall_us;
         ending.outcome.set_state(model::STATE_OK);
@@ -389,7 +389,7 @@ class BadWorld {
 
   // Others' damage is an error of their jobs alone.
   void read_all() {
-    Guarded reader(*store_, 5004, Scope::read, 200'000);
+    Guarded reader(*store_, 5004, hub::Scope::read, 200'000);
     std::set<std::string> listed;
     const auto all =
         newest_jobs(reader.table(), clock_.wall(), 1000, [](const Listed&) { return true; });
@@ -419,7 +419,7 @@ class BadWorld {
   }
 
   void steer_all() {
-    Guarded steerer(*store_, 5005, Scope::submit, 200'000);
+    Guarded steerer(*store_, 5005, hub::Scope::submit, 200'000);
     for (const std::string& id : jobs_) {
       (void)retry_failed(steerer, id, now().wall_us).ok();
       (void)cancel_job(steerer, id, now().wall_us).ok();
@@ -427,8 +427,8 @@ class BadWorld {
   }
 
   void sweep() {
-    Guarded swept(*store_, 5006, Scope::admin, 500'000);
-    Sweeper sweeper({.sole = true, .not_before = WallTime()});
+    Guarded swept(*store_, 5006, hub::Scope::admin, 500'000);
+    retention::Sweeper sweeper({.sole = true, .not_before = WallTime()});
     for (Millis passed(0); passed < std::chrono::hours(50); passed += std::chrono::minutes(20)) {
       const auto looked = sweeper.sweep(swept, {clock_.now(), clock_.wall()});
       ASSERT_TRUE(looked.ok()) << looked.error().what;
@@ -448,7 +448,7 @@ class BadWorld {
   std::unique_ptr<RequestStore> store_ = memory_store(clock_);
   Guarded attacker_;
   Guarded server_;  // The worker's.
-  WorkerMind mind_;
+  worker::WorkerMind mind_;
   std::map<uint64_t, Parked> parked_;  // Pulls that wait, by the number of the request.
   std::vector<std::string> jobs_;      // The attacker's.
   std::vector<std::string> well_;

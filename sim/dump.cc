@@ -82,11 +82,11 @@ std::string dump(Core& core, Instant now) {
   return text;
 }
 
-static std::string describe(Position at) {
+static std::string describe(engine::Position at) {
   return fmt::format("{}:{}+{}", at.segment, at.offset, at.size);
 }
 
-std::string describe(const Index& index, Leases leases) {
+std::string describe(const engine::Index& index, Leases leases) {
   std::string text = fmt::format("{} bytes\n", index.live_bytes());
   std::map<uint32_t, uint64_t> segments;
   for (const auto& [table, rows] : index.tables()) {
@@ -101,7 +101,7 @@ std::string describe(const Index& index, Leases leases) {
     segments[blob.at.segment] += blob.at.size;
   }
   for (const auto& [name, queue] : index.queues()) {
-    std::map<uint64_t, const Item*> items;
+    std::map<uint64_t, const engine::Item*> items;
     for (const auto& item : queue->items) items.emplace(item->number, item.get());
     for (const auto& [number, item] : items) {
       text += fmt::format("{} {} #{} {} {} t{}", name, item->id, number, describe(item->at),
@@ -118,7 +118,7 @@ std::string describe(const Index& index, Leases leases) {
   for (const auto& [segment, bytes] : segments) {
     text += fmt::format("segment {}: {} {}\n", segment, bytes, index.live_bytes(segment));
   }
-  const Item* first = index.first_to_expire();
+  const engine::Item* first = index.first_to_expire();
   if (first != nullptr && leases == Leases::shown) text += "first lease: " + first->id + "\n";
   return text;
 }

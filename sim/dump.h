@@ -16,6 +16,6 @@ std::string dump(Core& core, Instant now);
 
 // All that an index knows, with positions and leases.
 enum class Leases { shown, left_out };
-std::string describe(const Index& index, Leases leases = Leases::shown);
+std::string describe(const engine::Index& index, Leases leases = Leases::shown);
 
 }  // namespace dunlin

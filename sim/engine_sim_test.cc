@@ -25,7 +25,7 @@ namespace dunlin {
 namespace {
 
 constexpr Millis kLongerThanAnyHold = std::chrono::hours(1);
-constexpr LogOptions kSmallSegments = {.segment_bytes = 4096};
+constexpr engine::LogOptions kSmallSegments = {.segment_bytes = 4096};
 
 // One decision, said to both engines: they number versions and tokens each in their own way.
 struct Twin {
@@ -100,7 +100,7 @@ class EngineWorld {
   void open() {
     for (int attempt = 0;; ++attempt) {
       if (attempt < 3 && random_.percent(20)) disk_.die_after(random_.below(12));
-      auto opened = Engine::open(disk_, "/s", clock_.now(), kSmallSegments);
+      auto opened = engine::Engine::open(disk_, "/s", clock_.now(), kSmallSegments);
       if (opened.ok()) {
         engine_ = std::move(opened).value();
         return;
@@ -141,10 +141,10 @@ class EngineWorld {
   // Sometimes others are let in while the disk works, as a store for many threads does.
   void commit_all() {
     if (engine_->staged() && random_.percent(30)) {
-      const Log::Batch& batch = engine_->begin_commit();
+      const engine::Log::Batch& batch = engine_->begin_commit();
       const std::vector<Told> flying = std::exchange(told_, {});
       ask_some();
-      settle(engine_->end_commit(Log::write(batch), clock_.now()), true, flying);
+      settle(engine_->end_commit(engine::Log::write(batch), clock_.now()), true, flying);
     }
     const bool writes = engine_->staged();
     const auto committed = engine_->commit(clock_.now());
@@ -178,14 +178,14 @@ class EngineWorld {
   // dropped before. Only leases last longer after a start.
   void compare_with_replay() {
     const auto copied = disk_.copy();
-    auto opened = Engine::open(*copied, "/s", clock_.now(), kSmallSegments);
+    auto opened = engine::Engine::open(*copied, "/s", clock_.now(), kSmallSegments);
     ASSERT_TRUE(opened.ok()) << opened.error().what;
-    const Index& live = engine_->index();
-    const Index& replayed = opened.value()->index();
+    const engine::Index& live = engine_->index();
+    const engine::Index& replayed = opened.value()->index();
     EXPECT_EQ(describe(live, Leases::left_out), describe(replayed, Leases::left_out));
     for (const auto& [name, queue] : live.queues()) {
       for (const auto& item : queue->items) {
-        const Item* twin = replayed.item(name, item->id);
+        const engine::Item* twin = replayed.item(name, item->id);
         if (twin == nullptr) continue;  // Said above.
         if (item->leased) {
           EXPECT_TRUE(twin->leased && twin->hold == item->hold) << "of the lease on " << item->id;
@@ -406,7 +406,7 @@ class EngineWorld {
     if (testing::Test::HasFatalFailure()) return;
     clock_.advance(kLongerThanAnyHold);
     const auto copied = disk_.copy();
-    auto twin = Engine::open(*copied, "/s", clock_.now(), kSmallSegments);
+    auto twin = engine::Engine::open(*copied, "/s", clock_.now(), kSmallSegments);
     ASSERT_TRUE(twin.ok()) << twin.error().what;
     clock_.advance(kLongerThanAnyHold);
     const std::string found = dump(*twin.value(), clock_.now());
@@ -437,7 +437,7 @@ class EngineWorld {
   SimClock clock_;
   SimDisk disk_;
   bool slow_ = false;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<Core> model_;
   std::vector<Entry> journal_;  // Acknowledged.
   std::vector<Tail> tails_;

@@ -9,7 +9,7 @@
 namespace dunlin {
 namespace {
 
-constexpr LogOptions kSmallSegments = {.segment_bytes = 8192};
+constexpr engine::LogOptions kSmallSegments = {.segment_bytes = 8192};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ HubNode::HubNode(Events& events, Network& network, Random& random, const HubNode
 void HubNode::start() {
   CHECK(!up());
   if (!open_core()) return events_.after(Millis(200), [this] { start(); });
-  sessions_ = std::make_unique<Sessions>(*this, *core_, events_, kToken, options_.limits);
+  sessions_ = std::make_unique<hub::Sessions>(*this, *core_, events_, kToken, options_.limits);
   ++life_;
   busy_until_ = events_.now();
   network_.hub_up(*this);
@@ -42,7 +42,7 @@ bool HubNode::open_core() {
     return true;
   }
   disk_.faults = {};
-  auto opened = Engine::open(disk_, "/s", events_.now(), kSmallSegments);
+  auto opened = engine::Engine::open(disk_, "/s", events_.now(), kSmallSegments);
   if (!opened.ok()) {
     EXPECT_TRUE(disk_.dead()) << opened.error().what;
     disk_.revive(random_.percent(50));
@@ -155,19 +155,19 @@ void HubNode::parted(LinkId link) {
   static_cast<void>(sessions_->closed(link).ok());  // In the middle of a frame is fine.
 }
 
-std::string* HubNode::outgoing(PeerId peer) {
+std::string* HubNode::outgoing(net::PeerId peer) {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? nullptr : &found->second.out;
 }
 
-bool HubNode::clogged(PeerId peer) const {
+bool HubNode::clogged(net::PeerId peer) const {
   return network_.to_client_bytes(peer) > options_.unsent_max;
 }
 
-void HubNode::finish(PeerId peer) { ADD_FAILURE() << "an honest client is refused: " << peer; }
+void HubNode::finish(net::PeerId peer) { ADD_FAILURE() << "an honest client is refused: " << peer; }
 
 // Half a frame of a client that is gone may wait for longer than the system needs to say so.
-void HubNode::drop(PeerId peer, std::string_view reason) {
+void HubNode::drop(net::PeerId peer, std::string_view reason) {
   EXPECT_FALSE(network_.hub_hears(peer)) << "an honest client is dropped: " << reason;
   dropped_.push_back(peer);
 }

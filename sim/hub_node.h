@@ -25,15 +25,15 @@ struct HubNodeOptions {
   uint64_t commit_fails = 0;      // Percent of commits, if not durable.
   SimDisk::Faults disk_faults;    // If durable. In spells.
   bool disk_is_slow = false;      // A sync takes up to a second.
-  HubLimits limits;               // Of one connection.
+  hub::HubLimits limits;          // Of one connection.
   size_t unsent_max = SIZE_MAX;   // A peer with more to take is not read.
   Millis gather_max = Millis(3);  // From the first thing that arrives to the turn.
 };
 
-class HubNode final : public Node, public Peers {
+class HubNode final : public Node, public net::Peers {
  public:
   static constexpr const char* kToken = "the-admin-token-of-a-simulated-hub";
-  static constexpr Millis kGreetMax = ServerLimits{}.greet_max;
+  static constexpr Millis kGreetMax = net::ServerLimits{}.greet_max;
 
   HubNode(Events& events, Network& network, Random& random, const HubNodeOptions& options);
 
@@ -66,13 +66,13 @@ class HubNode final : public Node, public Peers {
   void arrived(LinkId link, std::string_view bytes) override;
   void parted(LinkId link) override;
 
-  std::string* outgoing(PeerId peer) override;
-  void greeted(PeerId peer) override { peers_.at(peer).greeted = true; }
-  void pause(PeerId peer, bool paused) override { peers_.at(peer).paused = paused; }
-  bool clogged(PeerId peer) const override;
-  void finish(PeerId peer) override;
-  void drop(PeerId peer, std::string_view reason) override;
-  std::string name_of(PeerId peer) const override { return "link " + std::to_string(peer); }
+  std::string* outgoing(net::PeerId peer) override;
+  void greeted(net::PeerId peer) override { peers_.at(peer).greeted = true; }
+  void pause(net::PeerId peer, bool paused) override { peers_.at(peer).paused = paused; }
+  bool clogged(net::PeerId peer) const override;
+  void finish(net::PeerId peer) override;
+  void drop(net::PeerId peer, std::string_view reason) override;
+  std::string name_of(net::PeerId peer) const override { return "link " + std::to_string(peer); }
 
   bool open_core();
   void go_down(bool crashed, Millis down);
@@ -89,9 +89,9 @@ class HubNode final : public Node, public Peers {
   const HubNodeOptions options_;
   SimDisk disk_;
   std::unique_ptr<FailingCore> memory_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<WatchedCore> core_;
-  std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<hub::Sessions> sessions_;
   std::map<LinkId, Peer> peers_;
   std::vector<LinkId> dropped_;  // In this turn.
   Witness witness_;

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/iterations/ledgers.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/ledgers.h"
-#include "model/submit.h"
 #include "sim/task_world.h"
 #include "testing/clock.h"
 
@@ -26,7 +26,7 @@ std::string long_reason(std::string reason) {
 SimWorker::SimWorker(TaskWorld& world, uint64_t number) : world_(world), number_(number) {}
 SimWorker::~SimWorker() = default;
 
-Now SimWorker::now() const {
+worker::Now SimWorker::now() const {
   const Instant at = world_.events().now();
   return {at, (at.time_since_epoch() + skew_).count() * 1000};
 }
@@ -36,7 +36,7 @@ void SimWorker::start() {
   running_.clear();
   frozen_until_ = wake_ = world_.events().now();
   skew_ = world_.skew();
-  WorkerOptions options;
+  worker::WorkerOptions options;
   options.id = fmt::format("w{}-{}", number_, life_);
   options.slots = world_.slots();
   options.hold = world_.hold();
@@ -47,7 +47,7 @@ void SimWorker::start() {
   options.commit_rows = world_.commit_rows();
   options.pace = world_.pace();
   way_ = world_.way();
-  mind_ = std::make_unique<WorkerMind>(options);
+  mind_ = std::make_unique<worker::WorkerMind>(options);
   mind_->begin(now());
   act();
 }
@@ -70,11 +70,11 @@ void SimWorker::freeze(Millis how_long) {
 
 void SimWorker::leave(bool at_once) {
   if (at_once) world_.ledger().worker_stopped();
-  event([this, at_once](Now now) { at_once ? mind_->stop(now) : mind_->drain(now); });
+  event([this, at_once](worker::Now now) { at_once ? mind_->stop(now) : mind_->drain(now); });
 }
 
 void SimWorker::resize() {
-  event([this](Now now) { mind_->set_slots(world_.slots(), now); });
+  event([this](worker::Now now) { mind_->set_slots(world_.slots(), now); });
 }
 
 void SimWorker::break_down(Millis how_long) { broken_until_ = world_.events().now() + how_long; }
@@ -82,7 +82,7 @@ void SimWorker::break_down(Millis how_long) { broken_until_ = world_.events().no
 void SimWorker::jump() { skew_ = world_.skew(); }
 
 // A frozen process hears of things when it thaws; a dead one never.
-void SimWorker::event(std::function<void(Now)> what) {
+void SimWorker::event(std::function<void(worker::Now)> what) {
   if (mind_ == nullptr) return;
   if (world_.events().now() < frozen_until_) {
     world_.events().at(frozen_until_, [this, life = life_, what = std::move(what)] {
@@ -96,9 +96,9 @@ void SimWorker::event(std::function<void(Now)> what) {
 
 void SimWorker::act() {
   mind_->check();
-  WorkerMind::Effects effects = mind_->take();
+  worker::WorkerMind::Effects effects = mind_->take();
   for (const uint64_t ticket : effects.drop) running_.erase(ticket);
-  for (WorkerMind::Ask& ask : effects.asks) {
+  for (worker::WorkerMind::Ask& ask : effects.asks) {
     const Result<void> valid = validate(ask.request);
     ASSERT_TRUE(valid.ok()) << valid.error().what;
     if (std::holds_alternative<Commit>(ask.request) &&
@@ -108,13 +108,13 @@ void SimWorker::act() {
     }
     way_->post(std::move(ask.request), [this, life = life_, id = ask.id](Answer&& answer) {
       if (life != life_) return;
-      event([this, id, answer = std::move(answer)](Now now) {
+      event([this, id, answer = std::move(answer)](worker::Now now) {
         mind_->answered(id, Answer(answer), now);
       });
     });
   }
-  for (const WorkerMind::Upload& one : effects.uploads) upload(one);
-  for (Assignment& assignment : effects.start) {
+  for (const worker::WorkerMind::Upload& one : effects.uploads) upload(one);
+  for (worker::Assignment& assignment : effects.start) {
     run(std::move(assignment));
     if (mind_ == nullptr) return;  // A task took it down.
   }
@@ -125,11 +125,11 @@ void SimWorker::act() {
   wake_ = wake;
   world_.events().at(wake, [this, life = life_] {
     if (life != life_) return;
-    event([this](Now now) { mind_->tick(now); });
+    event([this](worker::Now now) { mind_->tick(now); });
   });
 }
 
-void SimWorker::run(Assignment&& assignment) {
+void SimWorker::run(worker::Assignment&& assignment) {
   const uint64_t ticket = assignment.ticket;
   const std::string job = assignment.job->id;
   const SimJob* known = world_.find(job);
@@ -146,14 +146,14 @@ void SimWorker::run(Assignment&& assignment) {
   if (broken) {
     world_.events().after(Millis(1), [this, life = life_, ticket] {
       if (life != life_) return;
-      event([this, ticket](Now now) {
+      event([this, ticket](worker::Now now) {
         if (running_.erase(ticket) == 0) return;
-        Ending ending;
+        worker::Ending ending;
         ending.ticket = ticket;
         ending.outcome.set_state(model::STATE_REFUSED);
         ending.outcome.set_blame(model::BLAME_WORKER);
         ending.outcome.set_why(long_reason("the folder is gone"));
-        std::vector<Ending> endings;
+        std::vector<worker::Ending> endings;
         endings.push_back(std::move(ending));
         mind_->ended(std::move(endings), now);
       });
@@ -164,7 +164,7 @@ void SimWorker::run(Assignment&& assignment) {
   if (known->spec.has_iterations()) return run_partition(ticket);
   world_.events().after(conduct.takes, [this, life = life_, ticket, fails] {
     if (life != life_) return;
-    event([this, ticket, fails](Now now) {
+    event([this, ticket, fails](worker::Now now) {
       if (running_.contains(ticket)) end(ticket, fails, now);
     });
   });
@@ -173,7 +173,7 @@ void SimWorker::run(Assignment&& assignment) {
 // From turn to turn, until nothing is left for it. Those that fail do so after some. The turns are
 // those of the real channel: they block, so others come between the requests of one.
 void SimWorker::run_partition(uint64_t ticket) {
-  const Assignment& assignment = running_.at(ticket);
+  const worker::Assignment& assignment = running_.at(ticket);
   const SimJob& known = *world_.find(assignment.job->id);
   const Conduct conduct = known.conduct(assignment.task);
   const bool fails = world_.ledger().starts(known.id, assignment.task) <= conduct.fails;
@@ -218,7 +218,7 @@ void SimWorker::run_partition(uint64_t ticket) {
     }
     world_.events().after(Millis(0), [this, life, ticket, failed] {
       if (life != life_) return;
-      event([this, ticket, failed](Now now) {
+      event([this, ticket, failed](worker::Now now) {
         if (running_.contains(ticket)) end(ticket, failed, now);
       });
     });
@@ -227,13 +227,13 @@ void SimWorker::run_partition(uint64_t ticket) {
 }
 
 // Reads the assignment as late as real slots do.
-void SimWorker::end(uint64_t ticket, bool fails, Now now) {
-  const Assignment assignment = std::move(running_.at(ticket));
+void SimWorker::end(uint64_t ticket, bool fails, worker::Now now) {
+  const worker::Assignment assignment = std::move(running_.at(ticket));
   running_.erase(ticket);
   const std::string& job = assignment.job->id;
   const Conduct& conduct = world_.find(job)->conduct(assignment.task);
   EXPECT_EQ(assignment.job->spec.owner(), world_.find(job)->spec.owner());
-  Ending ending;
+  worker::Ending ending;
   ending.ticket = ticket;
   model::Outcome& outcome = ending.outcome;
   outcome.set_state(fails ? model::STATE_FAILED : model::STATE_OK);
@@ -248,13 +248,13 @@ void SimWorker::end(uint64_t ticket, bool fails, Now now) {
     outcome.mutable_out()->set_size(ending.out_spool.size());
   }
   ending.started_us = now.wall_us;
-  std::vector<Ending> endings;
+  std::vector<worker::Ending> endings;
   endings.push_back(std::move(ending));
   mind_->ended(std::move(endings), now);
 }
 
 // The spool's path stands for its bytes.
-void SimWorker::upload(const WorkerMind::Upload& upload) {
+void SimWorker::upload(const worker::WorkerMind::Upload& upload) {
   const uint64_t seed = world_.random().next();
   world_.run_fiber(
       [this, life = life_, upload, seed](Fiber& fiber) {
@@ -267,7 +267,9 @@ void SimWorker::upload(const WorkerMind::Upload& upload) {
         }
         world_.events().after(Millis(0), [this, life, upload, stored] {
           if (life != life_) return;
-          event([this, upload, stored](Now now) { mind_->uploaded(upload.ticket, stored, now); });
+          event([this, upload, stored](worker::Now now) {
+            mind_->uploaded(upload.ticket, stored, now);
+          });
         });
       },
       false);

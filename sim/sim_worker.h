@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/env.h"
-#include "model/ledger_clock.h"
+#include "model/iterations/ledger_clock.h"
 #include "sim/task_ledger.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
 namespace dunlin {
 
@@ -33,21 +33,21 @@ class SimWorker {
   std::string leftovers() const { return mind_ == nullptr ? "" : mind_->leftovers(); }
 
  private:
-  Now now() const;
+  worker::Now now() const;
   void act();  // Carries out what the mind decided.
-  void run(Assignment&& assignment);
+  void run(worker::Assignment&& assignment);
   void run_partition(uint64_t ticket);
-  void end(uint64_t ticket, bool fails, Now now);
-  void upload(const WorkerMind::Upload& upload);
+  void end(uint64_t ticket, bool fails, worker::Now now);
+  void upload(const worker::WorkerMind::Upload& upload);
   void come_again(Millis pause);
-  void event(std::function<void(Now)> what);
+  void event(std::function<void(worker::Now)> what);
 
   TaskWorld& world_;
   const uint64_t number_;
   uint64_t life_ = 0;
   std::unique_ptr<Way> way_;
-  std::unique_ptr<WorkerMind> mind_;
-  std::map<uint64_t, Assignment> running_;  // By ticket, as real slots keep them.
+  std::unique_ptr<worker::WorkerMind> mind_;
+  std::map<uint64_t, worker::Assignment> running_;  // By ticket, as real slots keep them.
   Instant frozen_until_;
   Instant broken_until_;
   Instant wake_;

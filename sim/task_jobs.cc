@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/submit.h"
 #include "sim/task_ledger.h"
 
 namespace dunlin {

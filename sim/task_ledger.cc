@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "model/iterations/ledgers.h"
 #include "model/keys.h"
-#include "model/ledgers.h"
 #include "model/rows.h"
 
 namespace dunlin {

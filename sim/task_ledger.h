@@ -10,8 +10,8 @@
 
 #include "balance/ledger.h"
 #include "base/env.h"
+#include "model/jobs/tree.h"
 #include "model/records.pb.h"
-#include "model/tree.h"
 #include "store/request_store.h"
 
 namespace dunlin {

@@ -1,8 +1,8 @@
 // A job of a simulated fleet that ended, with few failures, before the world began. It is large,
 // and costs little: what is left is to retry it while the tree above its pages has two levels.
 #include "base/check.h"
+#include "model/jobs/tree.h"
 #include "model/keys.h"
-#include "model/tree.h"
 #include "sim/task_world.h"
 
 namespace dunlin {

@@ -2,8 +2,8 @@
 // their time has come. Both may die on the way; a sweeper comes again.
 #include <gtest/gtest.h>
 
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/submit.h"
 #include "retention/sweeper.h"
 #include "sim/task_world.h"
 
@@ -20,7 +20,7 @@ constexpr Millis kLate = Millis(12'000);
 constexpr Millis kLateBehindNetwork =
     TaskWorld::kTroubleMax + Network::kUnnoticedMax + Network::kConnectMax + HubNode::kGreetMax;
 
-RemoverOptions removal(size_t commit_rows, Millis late) {
+retention::RemoverOptions removal(size_t commit_rows, Millis late) {
   return {.commit_rows = commit_rows, .stone_kept = late + Millis(3'000)};
 }
 
@@ -35,10 +35,10 @@ void TaskWorld::remove(const std::string& job) {
   const auto again = [this, job] { remove(job); };
   const auto now = [this, job](Fiber& fiber) {
     const auto store = fiber.store(random_.next());
-    Remover remover(*store, removal(commit_rows_, late()));
+    retention::Remover remover(*store, removal(commit_rows_, late()));
     auto found = remover.read({job});
     if (!found.ok()) return;
-    std::vector<Candidate> jobs = std::move(found).value();
+    std::vector<retention::Candidate> jobs = std::move(found).value();
     const auto removed = remover.remove(jobs, wall_of(events_));
     EXPECT_TRUE(removed.ok() || fiber.killed()) << removed.error().what;
   };
@@ -57,12 +57,13 @@ void TaskWorld::remove(const std::string& job) {
 }
 
 // One look after the other, by a process that may die; another one takes its place.
-void TaskWorld::sweep(std::shared_ptr<Sweeper> sweeper) {
+void TaskWorld::sweep(std::shared_ptr<retention::Sweeper> sweeper) {
   if (sweeper == nullptr) {
-    sweeper = std::make_shared<Sweeper>(SweeperOptions{.removal = removal(commit_rows_, late()),
-                                                       .sole = true,
-                                                       .late = late(),
-                                                       .not_before = WallTime()});
+    sweeper = std::make_shared<retention::Sweeper>(
+        retention::SweeperOptions{.removal = removal(commit_rows_, late()),
+                                  .sole = true,
+                                  .late = late(),
+                                  .not_before = WallTime()});
   }
   run_fiber(
       [this, sweeper](Fiber& fiber) {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "model/iterations/ledgers.h"
+#include "model/jobs/steer.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/ledgers.h"
-#include "model/steer.h"
-#include "model/submit.h"
 #include "sim/client.h"
 #include "store/memory.h"
 

@@ -111,7 +111,7 @@ class TaskWorld {
   void retry_now(const std::string& job, std::function<void(bool done)> then);
   void remove(const std::string& job);
   Millis late() const;
-  void sweep(std::shared_ptr<Sweeper> sweeper);  // None: a new one.
+  void sweep(std::shared_ptr<retention::Sweeper> sweeper);  // None: a new one.
   void read_replies(const std::string& queue);
   void poison();
   void trouble();
@@ -160,7 +160,7 @@ class TaskWorld {
   std::unique_ptr<RequestStore> store_;  // For those who look on, without any faults.
   Millis hold_ = Millis(2000);
   size_t commit_rows_ = kBatchMax;
-  Millis pace_ = WorkerOptions().pace;
+  Millis pace_ = worker::WorkerOptions().pace;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::vector<std::unique_ptr<Client>> links_;  // Of workers and clients, dead ones too.
   std::vector<std::unique_ptr<RunningFiber>> fibers_;

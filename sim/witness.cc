@@ -191,7 +191,7 @@ void Witness::check_waiting(const Asked& asked, Instant now) {
   const auto* pull = std::get_if<Pull>(&asked.request);
   const auto* part = std::get_if<BlobPart>(&asked.request);
   if (part != nullptr && part->offset == 0) {
-    EXPECT_LT(now, asked.received + Hub::kPlaceWait) << "an upload waits beyond its time";
+    EXPECT_LT(now, asked.received + hub::Hub::kPlaceWait) << "an upload waits beyond its time";
     return;
   }
   ASSERT_TRUE(pull != nullptr) << "a request of kind " << asked.request.index()

@@ -37,7 +37,7 @@ int report_usage(const std::string& what) {
 }
 
 int run_command(int argc, char** argv) {
-  Leaving leaving;  // First, so that it goes last: what it removes is what a kill needs.
+  run::Leaving leaving;  // First, so that it goes last: what it removes is what a kill needs.
   keep_standard_files();
   std::vector<std::string> arguments(argv, argv + argc);
   cover_arguments(argc, argv);
@@ -51,23 +51,23 @@ int run_command(int argc, char** argv) {
   app.set_version_flag("--version", "dunlin " DUNLIN_VERSION);
   int exit_code = kExitDone;
 
-  ServeOptions hub;
-  TokenOptions token;
-  JobOptions job;
-  StoreOptions store;
-  add_hub_command(app, hub, exit_code);
-  add_token_command(app, token, exit_code);
-  job.submit.words = cut_command(argc, argv);
-  add_job_commands(app, job, exit_code);
-  add_store_command(app, store, exit_code);
-  RunVerb run;
-  add_run_command(app, run, leaving, exit_code);
-  WorkerVerb worker;
-  add_worker_command(app, worker, exit_code);
-  RestVerb rest;
-  add_rest_command(app, rest, exit_code);
-  TenantOptions tenant;
-  add_tenant_commands(app, tenant, exit_code);
+  hub::ServeOptions hub;
+  hub::TokenOptions token;
+  client::JobOptions job;
+  store_cli::StoreOptions store;
+  hub::add_hub_command(app, hub, exit_code);
+  hub::add_token_command(app, token, exit_code);
+  job.submit.words = client::cut_command(argc, argv);
+  client::add_job_commands(app, job, exit_code);
+  store_cli::add_store_command(app, store, exit_code);
+  run::RunVerb run;
+  run::add_run_command(app, run, leaving, exit_code);
+  worker::WorkerVerb worker;
+  worker::add_worker_command(app, worker, exit_code);
+  rest::RestVerb rest;
+  rest::add_rest_command(app, rest, exit_code);
+  tenant::TenantOptions tenant;
+  tenant::add_tenant_commands(app, tenant, exit_code);
   bench::Verbs bench;
   bench::add_bench_command(app, bench, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] {
@@ -76,22 +76,22 @@ int run_command(int argc, char** argv) {
 
   try {
     std::vector<std::string> words = {argv, argv + argc};
-    if (const std::string wrong = help_error(app, words); !wrong.empty())
+    if (const std::string wrong = cli::help_error(app, words); !wrong.empty())
       return report_usage(wrong);
-    words = plain_words(std::move(words));
+    words = cli::plain_words(std::move(words));
     words.erase(words.begin());
     if (!words.empty() && words.front() == "run") {
       words.erase(words.begin());
-      run.cut = cut_run_words(*app.get_subcommand("run"), words);
+      run.cut = run::cut_run_words(*app.get_subcommand("run"), words);
       words.insert(words.begin(), "run");
     }
     std::ranges::reverse(words);  // As the parser takes them.
     app.parse(std::move(words));
   } catch (const CLI::Success& help) {
     if (app.remaining(true).empty()) return app.exit(help);
-    return report_usage(usage_error(app, CLI::ExtrasError(app.remaining(true))));
+    return report_usage(cli::usage_error(app, CLI::ExtrasError(app.remaining(true))));
   } catch (const CLI::ParseError& error) {
-    return report_usage(usage_error(app, error));
+    return report_usage(cli::usage_error(app, error));
   }
   return exit_code;
 }

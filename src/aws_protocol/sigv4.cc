@@ -46,7 +46,7 @@ std::string squeeze(std::string_view value) {
   return text;
 }
 
-std::string header_line(const Headers& headers, std::string_view name) {
+std::string header_line(const http::Headers& headers, std::string_view name) {
   std::string line = std::string(name) + ":";
   bool first = true;
   for (const auto& [other, value] : headers) {
@@ -162,7 +162,7 @@ std::optional<ClaimFault> check_time(const Claim& claim, WallTime now) {
 
 // What x-amz-* headers ask for must be what the holder of the secret wanted: an x-amz-copy-source
 // makes a copy of any object out of a presigned PUT.
-std::optional<ClaimFault> check_signed_headers(const Claim& claim, const Headers& headers) {
+std::optional<ClaimFault> check_signed_headers(const Claim& claim, const http::Headers& headers) {
   const std::vector<std::string>& names = claim.signed_headers;
   if (names.size() > kSignedHeadersMax) return malformed("too many signed headers");
   const auto is_signed = [&](const std::string& name) {
@@ -239,7 +239,7 @@ std::optional<WallTime> parse_amz_time(std::string_view text) {
 
 std::string authorize(const Signable& request, const Credentials& credentials,
                       std::string_view region, std::string_view service) {
-  const std::string* time = find_header(request.headers, "x-amz-date");
+  const std::string* time = http::find_header(request.headers, "x-amz-date");
   CHECK(time != nullptr);
   std::vector<std::string> names;
   for (const auto& [name, value] : request.headers) {
@@ -271,21 +271,21 @@ std::string presign(Signable request, const Credentials& credentials, std::strin
          "&X-Amz-Signature=" + signature(credentials.secret, time, scope, canonical);
 }
 
-std::variant<Claim, ClaimFault> read_claim(const Query& query, const Headers& headers,
+std::variant<Claim, ClaimFault> read_claim(const Query& query, const http::Headers& headers,
                                            WallTime now) {
   Claim claim;
   std::optional<ClaimFault> fault;
-  if (const std::string* header = find_header(headers, "authorization")) {
+  if (const std::string* header = http::find_header(headers, "authorization")) {
     fault = read_header_claim(*header, claim);
-    if (const std::string* time = find_header(headers, "x-amz-date")) claim.time = *time;
+    if (const std::string* time = http::find_header(headers, "x-amz-date")) claim.time = *time;
   } else if (find(query, "X-Amz-Signature")) {
     fault = read_query_claim(query, claim);
   } else if (find(query, "AWSAccessKeyId") && find(query, "Signature")) {
     return ClaimFault{Fault::unsigned_request,
                       "the url is signed with Signature Version 2, which is not supported: sign it "
                       "with version 4 (presign of the SDKs, `aws s3 presign`, `rclone link`)"};
-  } else if (find_header(headers, "content-type") != nullptr &&
-             find_header(headers, "content-type")->starts_with("multipart/form-data")) {
+  } else if (http::find_header(headers, "content-type") != nullptr &&
+             http::find_header(headers, "content-type")->starts_with("multipart/form-data")) {
     return ClaimFault{Fault::unsigned_request,
                       "forms with a POST policy are not supported: give the browser a presigned "
                       "url for PUT"};

@@ -24,9 +24,9 @@ inline constexpr int64_t kExpiresMaxS = 604'800;  // A week.
 // What of a request is signed.
 struct Signable {
   std::string method;
-  std::string path;  // As on the wire, percent-encoded.
-  Query query;       // Decoded; without X-Amz-Signature.
-  Headers headers;   // All; which of them are signed is said apart.
+  std::string path;       // As on the wire, percent-encoded.
+  Query query;            // Decoded; without X-Amz-Signature.
+  http::Headers headers;  // All; which of them are signed is said apart.
   std::string payload_hash;
 };
 
@@ -91,7 +91,7 @@ struct ClaimFault {
 // The claim in the Authorization header, else in the query. `now` is only compared. An x-amz-*
 // header that is not among the signed ones is a fault: who was given a signature for one thing
 // could ask for another with it.
-std::variant<Claim, ClaimFault> read_claim(const Query& query, const Headers& headers,
+std::variant<Claim, ClaimFault> read_claim(const Query& query, const http::Headers& headers,
                                            WallTime now);
 
 // True if the request was signed with this secret. The time it takes tells nothing about it.

@@ -13,7 +13,7 @@ constexpr std::string_view kEmptyHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 const WallTime kThen = parse_amz_time("20130524T000000Z").value();
 
-Signable example(std::string method, std::string path, Query query, Headers more,
+Signable example(std::string method, std::string path, Query query, http::Headers more,
                  std::string_view hash = kEmptyHash) {
   Signable request{std::move(method), std::move(path), std::move(query), std::move(more),
                    std::string(hash)};

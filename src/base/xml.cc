@@ -42,4 +42,10 @@ void append_xml(std::string_view text, std::string& out) {
   }
 }
 
+std::string xml_text(std::string_view text) {
+  std::string out;
+  append_xml(text, out);
+  return out;
+}
+
 }  // namespace dunlin

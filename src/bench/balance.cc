@@ -63,7 +63,8 @@ Result<std::pair<Ran, double>> run_one(const BalanceVerb& verb, const Trouble& t
   std::vector<Slowed> slowed;
   const size_t slow = trouble.slow ? verb.workers * 3 / 8 : 0;
   for (size_t i = 0; i < slow; ++i) slowed.push_back({pids[i], kSlowFactor, verb.seconds / 5});
-  const auto store = TRY(open_store(fleet.hub().url(), {.token_file = fleet.hub().token_file()}));
+  const auto store =
+      TRY(stores::open_store(fleet.hub().url(), {.token_file = fleet.hub().token_file()}));
   const PartOptions part{.speed = verb.speed,
                          .begin_ms = posix_clock().wall().time_since_epoch().count(),
                          .share = 0,

@@ -58,8 +58,8 @@ Result<Deadlines> run_deadlines(const BalanceVerb& verb) {
   for (size_t i = 0; i < fleets.size(); ++i) {
     slowed.push_back({fleets[i].pids()[0], kMachines[i].speed, 0});
   }
-  const auto store = TRY(
-      open_store(fleets.front().hub().url(), {.token_file = fleets.front().hub().token_file()}));
+  const auto store = TRY(stores::open_store(fleets.front().hub().url(),
+                                            {.token_file = fleets.front().hub().token_file()}));
   const PartOptions part{.speed = verb.speed,
                          .begin_ms = posix_clock().wall().time_since_epoch().count(),
                          .share = 0,

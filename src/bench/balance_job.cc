@@ -4,10 +4,10 @@
 
 #include "base/env_posix.h"
 #include "bench/fleet.h"
+#include "model/iterations/ledgers.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "model/ledgers.h"
 #include "model/rows.h"
-#include "model/submit.h"
 
 namespace dunlin::bench {
 

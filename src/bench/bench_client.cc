@@ -5,11 +5,11 @@
 
 #include "base/env_posix.h"
 #include "bench/hub_process.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
 #include "model/rows.h"
-#include "model/submit.h"
 #include "stores/open.h"
-#include "worker/stamps.h"
+#include "worker/process/stamps.h"
 
 namespace dunlin::bench {
 namespace {
@@ -27,7 +27,7 @@ Result<void> put_route(Store& store) {
 
 BenchClient::BenchClient(std::unique_ptr<RequestStore> store)
     : store_(std::move(store)),
-      hub_(dynamic_cast<HubStore*>(store_.get())),
+      hub_(dynamic_cast<stores::HubStore*>(store_.get())),
       random_(random_seed()),
       name_(make_job_id(random_, posix_clock().wall())),
       replies_("reply." + name_) {}
@@ -35,7 +35,7 @@ BenchClient::BenchClient(std::unique_ptr<RequestStore> store)
 Result<std::unique_ptr<BenchClient>> BenchClient::connect(const std::string& url,
                                                           const std::string& token_file) {
   return std::make_unique<BenchClient>(
-      TRY(open_store(url, {.token_file = token_file, .make = false})));
+      TRY(stores::open_store(url, {.token_file = token_file, .make = false})));
 }
 
 uint64_t BenchClient::post(Request&& request) {
@@ -72,7 +72,7 @@ Result<std::vector<model::Reply>> BenchClient::await_replies(uint64_t id) {
 
 Result<void> BenchClient::submit(const std::string& id, WorkJob job) {
   job.spec.set_reply(replies_.name());
-  job.spec.set_created_us(wall_us());
+  job.spec.set_created_us(worker::wall_us());
   const SubmitOptions options = {
       .id = id, .blobs = std::move(job.blobs), .fresh = true, .route_known = true};
   TRY(dunlin::submit(*store_, std::move(job.spec), options));

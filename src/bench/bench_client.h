@@ -13,9 +13,9 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "bench/workload.h"
+#include "model/jobs/results.h"
 #include "model/records.pb.h"
 #include "model/replies.h"
-#include "model/results.h"
 #include "stores/hub/hub_store.h"
 
 namespace dunlin::bench {
@@ -49,7 +49,7 @@ class BenchClient {
   Answer await(uint64_t id);
 
   std::unique_ptr<RequestStore> store_;
-  HubStore* hub_ = nullptr;             // The same, if it is one: then requests go out together.
+  stores::HubStore* hub_ = nullptr;     // The same, if it is one: then requests go out together.
   std::map<uint64_t, Answer> answers_;  // Else.
   Random random_;
   std::string name_;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/exit.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
 
 namespace dunlin::bench {
 namespace {

@@ -121,7 +121,8 @@ int Child::wait() {
 }
 
 std::string Child::last_words() const {
-  const auto text = log_ == "/dev/null" ? Result<std::string>("") : read_input(log_, kLogMax);
+  const auto text =
+      log_ == "/dev/null" ? Result<std::string>("") : sources::read_input(log_, kLogMax);
   if (!text.ok()) return text.error().what;
   std::string_view rest = text.value();
   while (rest.ends_with('\n')) rest.remove_suffix(1);

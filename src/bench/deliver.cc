@@ -19,14 +19,14 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<int> deliver(const Output& output, const Report& report, const std::vector<Plot>& plots) {
-  TRY(print(output.json ? report.json() : report.plain()));
+  TRY(cli::print(output.json ? report.json() : report.plain()));
   TRY(write_file(output.csv, report.csv()));
   TRY(write_file(output.plot, to_svg(plots)));
   return kExitDone;
 }
 
 void say_now(const Output& output, const std::string& what) {
-  if (!output.json && isatty(STDERR_FILENO) == 1) complain(what);
+  if (!output.json && isatty(STDERR_FILENO) == 1) cli::complain(what);
 }
 
 }  // namespace dunlin::bench

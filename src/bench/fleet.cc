@@ -18,7 +18,7 @@ Result<Fleet> Fleet::start(const Options& options) {
     at = fleet.hub_->url();
     token_file = fleet.hub_->token_file();
   }
-  const auto store = TRY(open_store(at, {.token_file = token_file, .make = false}));
+  const auto store = TRY(stores::open_store(at, {.token_file = token_file, .make = false}));
   TRY(put_route(*store));
   for (uint32_t i = 0; i < options.instances; ++i) {
     InstanceOptions instance = options.each;

@@ -48,12 +48,12 @@ Result<uint64_t> HubProcess::stop() {
   return parse_number("the number of syncs", std::string_view(last).substr(at + kSyncs.size()));
 }
 
-Result<std::unique_ptr<HubStore>> connect_hub(const std::string& url,
-                                              const std::string& token_file) {
-  HubOptions options;
-  options.token = TRY(read_token(token_file));
-  const HubAddress address = TRY(parse_hub_url(url));
-  return open_hub(address, options, posix_clock());
+Result<std::unique_ptr<stores::HubStore>> connect_hub(const std::string& url,
+                                                      const std::string& token_file) {
+  stores::HubOptions options;
+  options.token = TRY(stores::read_token(token_file));
+  const stores::HubAddress address = TRY(stores::parse_hub_url(url));
+  return stores::open_hub(address, options, posix_clock());
 }
 
 }  // namespace dunlin::bench

@@ -37,7 +37,7 @@ class HubProcess {
   std::string url_;
 };
 
-Result<std::unique_ptr<HubStore>> connect_hub(const std::string& url,
-                                              const std::string& token_file);
+Result<std::unique_ptr<stores::HubStore>> connect_hub(const std::string& url,
+                                                      const std::string& token_file);
 
 }  // namespace dunlin::bench

@@ -105,19 +105,19 @@ bool hear_line() {
 // Speaks with the fleet, beside the worker's loop.
 Result<void> converse(const InstanceOptions& options) {
   std::vector<Station> stations = TRY(prepare(options));
-  TRY(print("ready\n"));
+  TRY(cli::print("ready\n"));
   if (!hear_line() || stations.empty()) return {};
   const uint64_t before = cloud::requests_sent().all();
   InstanceResult result = TRY(run_stations(stations));
   result.requests = cloud::requests_sent().all() - before;
-  TRY(print(to_line(result) + '\n'));
+  TRY(cli::print(to_line(result) + '\n'));
   while (hear_line()) {
   }
   return {};
 }
 
-Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
-  AgentOptions agent;
+Result<std::unique_ptr<worker::Agent>> start_worker(const InstanceOptions& options) {
+  worker::AgentOptions agent;
   agent.worker.pid = static_cast<uint32_t>(getpid());
   agent.worker.id = fmt::format("bench-{}", agent.worker.pid);
   agent.worker.host = "bench";
@@ -130,18 +130,18 @@ Result<std::unique_ptr<Agent>> start_worker(const InstanceOptions& options) {
   agent.scale_time = Millis(options.scale_ms);
   agent.slots.worker_id = agent.worker.id;
   agent.slots.folder = options.folder;
-  StoreAccess access =
-      TRY(open_access(options.at, {.token_file = options.token_file, .make = false}));
+  stores::StoreAccess access =
+      TRY(stores::open_access(options.at, {.token_file = options.token_file, .make = false}));
   agent.connect = access.connect;
   agent.worker.commit_rows = access.commit_rows;
   agent.worker.pace = access.pace;
-  return Agent::start(std::move(agent), std::move(access.async_store));
+  return worker::Agent::start(std::move(agent), std::move(access.async_store));
 }
 
 }  // namespace
 
 Result<int> run(const InstanceOptions& options) {
-  const std::unique_ptr<Agent> agent = TRY(start_worker(options));
+  const std::unique_ptr<worker::Agent> agent = TRY(start_worker(options));
   Waker waker;
   std::atomic<bool> over = false;
   Result<void> conversed;

@@ -9,7 +9,7 @@
 #include "bench/floors.h"
 #include "bench/samples.h"
 #include "bench/verbs.h"
-#include "worker/stamps.h"
+#include "worker/process/stamps.h"
 
 namespace dunlin::bench {
 namespace {
@@ -35,11 +35,11 @@ Result<void> run_cycle(BenchClient& client, Cycles& cycles, bool counts) {
   WorkJob job = TRY(make_job({}, {}, "", 0, 1));
   const std::string id = client.next_id();
   if (cycles.count % kRepliesKept == 0) TRY(client.finish());
-  const int64_t created = wall_us();
+  const int64_t created = worker::wall_us();
   const double start = seconds_now();
   const model::Reply reply = TRY(client.round_trip(id, std::move(job)));
   const double took = 1e6 * (seconds_now() - start);
-  const int64_t returned = wall_us();
+  const int64_t returned = worker::wall_us();
   Tally tally;
   tally.expect(id, 1);
   TRY(tally.add(reply));

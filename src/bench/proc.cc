@@ -29,8 +29,8 @@ Result<double> through_run(const ProcVerb& verb) {
   spec.set_keep_env(true);
   spec.mutable_command()->add_argv(kProgram);
   const double start = seconds_now();
-  const auto runner =
-      TRY(Runner::open({.folder = folder.path(), .slots = verb.slots, .spec = std::move(spec)}));
+  const auto runner = TRY(
+      run::Runner::open({.folder = folder.path(), .slots = verb.slots, .spec = std::move(spec)}));
   while (!runner->complete()) TRY(runner->turn(posix_clock().now() + Millis(1000), -1));
   const double took = seconds_now() - start;
   if (runner->ok() != verb.tasks) {

@@ -65,7 +65,7 @@ std::string Report::plain() const {
   for (const auto& [name, value] : settings_) out += fmt::format(" {} {},", name, value.text);
   out.back() = '\n';
   const std::vector<std::string> columns = names(false);
-  std::vector<Columns::Head> heads;
+  std::vector<cli::Columns::Head> heads;
   for (const std::string& name : columns) {
     const bool number = std::ranges::all_of(rows_, [&](const Fields& row) {
       const Value* value = find(row, name);
@@ -73,7 +73,7 @@ std::string Report::plain() const {
     });
     heads.push_back({name, number});
   }
-  Columns table(heads);
+  cli::Columns table(heads);
   for (const Fields& row : rows_) {
     std::vector<std::string> cells;
     for (const std::string& name : columns) {
@@ -96,7 +96,7 @@ std::string Report::json() const {
     for (const auto& [name, value] : settings_) {
       if (!object.contains(name)) object[name] = value.json;
     }
-    out += json_line(object);
+    out += cli::json_line(object);
   }
   return out;
 }

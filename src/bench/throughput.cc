@@ -36,12 +36,12 @@ Fleet::Options fleet_options(const ThroughputVerb& verb, uint32_t instances) {
 Result<double> run_embedded(const ThroughputVerb& verb) {
   const TempFolder folder = TRY(TempFolder::make(verb.output.folder));
   const Workload work = fleet_options(verb, 1).each.work;
-  WorkJob job = TRY(make_job(work, {}, kRunId, 0, work.tasks));
+  WorkJob job = TRY(make_job(work, {}, run::kRunId, 0, work.tasks));
   const double start = seconds_now();
-  const auto runner = TRY(Runner::open({.folder = folder.path(),
-                                        .slots = verb.slots,
-                                        .spec = std::move(job.spec),
-                                        .blobs = std::move(job.blobs)}));
+  const auto runner = TRY(run::Runner::open({.folder = folder.path(),
+                                             .slots = verb.slots,
+                                             .spec = std::move(job.spec),
+                                             .blobs = std::move(job.blobs)}));
   while (!runner->complete()) TRY(runner->turn(posix_clock().now() + Millis(1000), -1));
   const double took = seconds_now() - start;
   if (runner->ok() != work.tasks) {

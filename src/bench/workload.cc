@@ -5,7 +5,7 @@
 
 #include "base/env.h"
 #include "base/names.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
 #include "model/keys.h"
 
 namespace dunlin::bench {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/jobs/submit.h"
 #include "model/records.pb.h"
-#include "model/submit.h"
 
 namespace dunlin::bench {
 

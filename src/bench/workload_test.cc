@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
 
 namespace dunlin::bench {
 namespace {

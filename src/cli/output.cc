@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 namespace {
 
 bool starts_character(char byte) { return (static_cast<uint8_t>(byte) & 0xc0U) != 0x80; }
@@ -86,4 +86,4 @@ void complain(std::string_view text) {
   std::fputs(fmt::format("dunlin: {}\n", text).c_str(), stderr);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

@@ -13,9 +13,9 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "model/json.h"
+#include "model/views/json.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 
 enum class Form { plain, quiet, json };
 
@@ -53,4 +53,4 @@ Result<void> print(std::string_view bytes);
 // A line on standard error that is not an error: "dunlin: " and the text.
 void complain(std::string_view text);
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace dunlin {
+namespace dunlin::cli {
 namespace {
 
 TEST(Output, ColumnsAreAlignedAndNumbersStandToTheRight) {
@@ -57,4 +57,4 @@ TEST(Output, WhatHasJustHappenedHasNoNumber) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::cli

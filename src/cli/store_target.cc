@@ -6,7 +6,7 @@
 #include "stores/own_hub.h"
 #include "wire/token_text.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 namespace {
 
 constexpr Millis kHubWait =
@@ -22,7 +22,7 @@ Error no_hub() {
 }  // namespace
 
 void find_own_hub(StoreTarget& target) {
-  if (target.at.empty()) target.at = own_hub().value_or("");
+  if (target.at.empty()) target.at = stores::own_hub().value_or("");
 }
 
 Result<void> wait_for_own_hub(StoreTarget& target) {
@@ -36,21 +36,22 @@ Result<void> wait_for_own_hub(StoreTarget& target) {
 }
 
 Result<std::string> bound_owner(const StoreTarget& target) {
-  if (!is_hub_url(target.at) || target.token_file.empty()) return std::string();
-  return owner_in_token(TRY(read_token(target.token_file)));
+  if (!stores::is_hub_url(target.at) || target.token_file.empty()) return std::string();
+  return owner_in_token(TRY(stores::read_token(target.token_file)));
 }
 
-OpenOptions open_options(const StoreTarget& target) {
-  return {.token_file = target.token_file.empty() ? own_token_file(target.at) : target.token_file,
+stores::OpenOptions open_options(const StoreTarget& target) {
+  return {.token_file =
+              target.token_file.empty() ? stores::own_token_file(target.at) : target.token_file,
           .tls_ca = target.tls_ca,
           .aws_endpoint = target.aws_endpoint};
 }
 
 Result<std::unique_ptr<RequestStore>> open_target(const StoreTarget& target, Missing missing) {
   const std::string url = target.at.empty() ? "file:" + TRY(state_folder("store")) : target.at;
-  OpenOptions options = open_options(target);
+  stores::OpenOptions options = open_options(target);
   options.make = missing == Missing::make;
-  return open_store(url, options);
+  return stores::open_store(url, options);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

@@ -10,7 +10,7 @@
 #include "store/request_store.h"
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 
 // Which store, and how to speak about it.
 struct StoreTarget {
@@ -30,7 +30,7 @@ void find_own_hub(StoreTarget& target);
 Result<void> wait_for_own_hub(StoreTarget& target);
 
 // With the token of the user's own hub unless another is named.
-OpenOptions open_options(const StoreTarget& target);
+stores::OpenOptions open_options(const StoreTarget& target);
 
 // The owner that the target's token is bound to; empty: it is bound to nobody.
 Result<std::string> bound_owner(const StoreTarget& target);
@@ -38,4 +38,4 @@ Result<std::string> bound_owner(const StoreTarget& target);
 enum class Missing { make, refuse };  // What to do about a file: store that does not exist.
 Result<std::unique_ptr<RequestStore>> open_target(const StoreTarget& target, Missing missing);
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

@@ -6,13 +6,13 @@
 
 #include "stores/engines.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 
 void add_store_options(CLI::App& command, StoreTarget& target) {
   command
       .add_option("--at", target.at,
                   fmt::format("URL of the store: {} (default: your own hub on this machine)",
-                              lasting_forms()))
+                              stores::lasting_forms()))
       ->envname("DUNLIN_AT");
   command
       .add_option("--token-file", target.token_file,
@@ -33,4 +33,4 @@ void add_form_options(CLI::App& command, StoreTarget& target) {
   command.add_flag("--quiet", target.quiet, "Print only the essential value")->excludes(json);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

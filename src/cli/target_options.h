@@ -7,7 +7,7 @@
 
 #include "cli/store_target.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 
 // One for each command, at a fixed place: the library that parses fills in the environment for all
 // commands, those that were not given too, and would overwrite what the given one was told.
@@ -18,4 +18,4 @@ void add_store_options(CLI::App& command, StoreTarget& target);
 // --json, --quiet.
 void add_form_options(CLI::App& command, StoreTarget& target);
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 namespace {
 
 struct Hint {
@@ -245,4 +245,4 @@ std::vector<std::string> plain_words(std::vector<std::string> words) {
   return words;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

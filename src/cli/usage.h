@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::cli {
 
 // Of what the parser threw.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
@@ -19,4 +19,4 @@ std::string help_error(const CLI::App& app, const std::vector<std::string>& word
 // The words `help VERB...` and `VERB --version` as the parser takes them.
 std::vector<std::string> plain_words(std::vector<std::string> words);
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

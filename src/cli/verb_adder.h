@@ -9,7 +9,7 @@
 #include "base/exit.h"
 #include "cli/target_options.h"
 
-namespace dunlin {
+namespace dunlin::cli {
 
 class VerbAdder {
  public:
@@ -50,4 +50,4 @@ class VerbAdder {
   int& exit_code_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::cli

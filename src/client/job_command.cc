@@ -9,17 +9,17 @@
 #include "base/env_posix.h"
 #include "base/names.h"
 #include "cli/verb_adder.h"
-#include "client/field_options.h"
+#include "client/submit/field_options.h"
 
-namespace dunlin {
+namespace dunlin::client {
 namespace {
 
 constexpr const char* kJobHelp = "Its id, the beginning of one, its --name, or `last`";
 
-Result<int> run_in_store(const auto& verb, StoreTarget target, Missing missing) {
-  TRY(wait_for_own_hub(target));
-  const auto store = TRY(open_target(target, missing));
-  const auto owner = TRY(bound_owner(target));
+Result<int> run_in_store(const auto& verb, cli::StoreTarget target, cli::Missing missing) {
+  TRY(cli::wait_for_own_hub(target));
+  const auto store = TRY(cli::open_target(target, missing));
+  const auto owner = TRY(cli::bound_owner(target));
   return run(verb, VerbEnv{*store, posix_clock(), target.form(), target.at, owner});
 }
 
@@ -28,9 +28,9 @@ Result<void> check_file_options(const CLI::App& command, const std::string& file
   constexpr std::array<std::string_view, 5> kFit = {"JOBFILE", "--wait", "--key", "--owner",
                                                     "--dry-run"};
   CLI::App all_have;  // Which store, which form, --help.
-  StoreTarget ignored;
-  add_store_options(all_have, ignored);
-  add_form_options(all_have, ignored);
+  cli::StoreTarget ignored;
+  cli::add_store_options(all_have, ignored);
+  cli::add_form_options(all_have, ignored);
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     const bool fits = std::ranges::find(kFit, name) != kFit.end() ||
@@ -42,7 +42,8 @@ Result<void> check_file_options(const CLI::App& command, const std::string& file
   return {};
 }
 
-Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const StoreTarget& target) {
+Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb,
+                       const cli::StoreTarget& target) {
   if (!verb.job_file.empty()) {
     if (!verb.job_file.ends_with(".toml")) {
       return Error{Code::invalid,
@@ -55,8 +56,8 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
     }
     TRY(check_file_options(command, verb.job_file));
   }
-  if (verb.job_file.empty() && verb.words.empty() && word_in(verb.said, "lines").empty() &&
-      word_in(verb.said, "json_lines").empty()) {
+  if (verb.job_file.empty() && verb.words.empty() && spec::word_in(verb.said, "lines").empty() &&
+      spec::word_in(verb.said, "json_lines").empty()) {
     return Error{Code::invalid,
                  "there is no command: write it after --, as in `dunlin submit -- echo hello`"};
   }
@@ -68,7 +69,7 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb, const St
   }
   // What is wrong with the options needs no hub to be said.
   if (verb.job_file.empty()) TRY(check_options(verb));
-  return run_in_store(verb, target, Missing::make);
+  return run_in_store(verb, target, cli::Missing::make);
 }
 
 // Adds verbs about jobs, which need a store that is there.
@@ -87,18 +88,18 @@ class Adder {
   CLI::App& add(const std::string& name, const std::string& what, const std::string& example,
                 Verb& verb) {
     return add_call(name, what, example,
-                    [this_verb = &verb](const CLI::App&, const StoreTarget& target) {
-                      return run_in_store(*this_verb, target, Missing::refuse);
+                    [this_verb = &verb](const CLI::App&, const cli::StoreTarget& target) {
+                      return run_in_store(*this_verb, target, cli::Missing::refuse);
                     });
   }
 
  private:
   CLI::App& app_;
-  VerbAdder verbs_;
+  cli::VerbAdder verbs_;
 };
 
 // Old names of --delivery.
-void add_delivery_flags(CLI::App& command, Words& said) {
+void add_delivery_flags(CLI::App& command, spec::Words& said) {
   const auto takes = [&said](const std::string& word) {
     return [&said, word](int64_t /*count*/) { said["delivery"] = {word}; };
   };
@@ -121,11 +122,11 @@ void add_submit(Adder& adder, JobOptions& options) {
       "  dunlin submit --lines files.txt --wait -- 'gzip -9 {}'\n"
       "  dunlin submit --iterations 1e6 --finish-by 25m -- ./mc\n"
       "  dunlin submit jobs.toml",
-      [&verb](const CLI::App& self, const StoreTarget& target) {
+      [&verb](const CLI::App& self, const cli::StoreTarget& target) {
         return run_submit(self, verb, target);
       });
   command.add_option("JOBFILE", verb.job_file, "A TOML file with one job or several");
-  add_field_options(command, Entrance::command_line, verb.said);
+  add_field_options(command, spec::Entrance::command_line, verb.said);
   command.get_option("--owner")->envname("DUNLIN_OWNER");
   add_delivery_flags(command, verb.said);
   command.add_flag("--wait", verb.wait, "Print what the tasks print, until all have ended");
@@ -220,4 +221,4 @@ std::vector<std::string> cut_command(int& argc, char** argv) {
   return {mark + 1, end};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::client

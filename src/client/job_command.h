@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "cli/target_options.h"
-#include "client/job_verbs.h"
-#include "client/submit_verb.h"
+#include "client/jobs/job_verbs.h"
+#include "client/submit/submit_verb.h"
 
-namespace dunlin {
+namespace dunlin::client {
 
 // What the command line said; only the verb that was given counts.
 struct JobOptions {
-  Targets targets;
+  cli::Targets targets;
   SubmitVerb submit;
   StatusVerb status;
   ListVerb list;
@@ -38,4 +38,4 @@ void add_job_commands(CLI::App& app, JobOptions& options, int& exit_code);
 // library that parses the rest would look for lists and options in them.
 std::vector<std::string> cut_command(int& argc, char** argv);
 
-}  // namespace dunlin
+}  // namespace dunlin::client

@@ -9,7 +9,7 @@
 
 #include "base/env.h"
 
-namespace dunlin {
+namespace dunlin::http {
 namespace {
 
 constexpr size_t kChunkLineMax = 1024;
@@ -327,4 +327,4 @@ void append_reply(const HttpReply& reply, bool keep_alive, std::string& out) {
   out += reply.body;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::http

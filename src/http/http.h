@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "url/percent.h"
 
-namespace dunlin {
+namespace dunlin::http {
 
 inline constexpr size_t kHeadMax = 64 << 10;  // Request line and headers.
 inline constexpr size_t kHeadersMax = 128;
@@ -85,4 +85,4 @@ std::string http_time(int64_t ms);  // "Mon, 12 Oct 2009 17:50:30 GMT"
 // Appends status line, headers and body.
 void append_reply(const HttpReply& reply, bool keep_alive, std::string& out);
 
-}  // namespace dunlin
+}  // namespace dunlin::http

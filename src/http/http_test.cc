@@ -5,7 +5,7 @@
 #include <chrono>
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::http {
 namespace {
 
 // All requests in `bytes`, fed in pieces of `size`: method, path and body of each, or the error.
@@ -155,4 +155,4 @@ TEST(Http, ManySmallPiecesTakeNoLongerThanAFewLargeOnes) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::http

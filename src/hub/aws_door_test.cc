@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "aws_protocol/xml.h"
-#include "doors/aws/s3.h"
-#include "doors/aws/sqs.h"
+#include "doors/aws/s3/s3.h"
+#include "doors/aws/sqs/sqs.h"
 #include "testing/door.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 int status_of(const std::string& reply) {
@@ -21,7 +21,7 @@ std::string body_of(const std::string& reply) { return reply.substr(reply.find("
 
 TEST(AwsDoor, RequestsOnOneConnectionAreAnsweredInTheirOrder) {
   TestDoor door;
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, door.json_request("AmazonSQS.CreateQueue", R"({"QueueName":"a"})") +
                      door.request("s3", "GET", "/none/key", "") +
                      door.json_request("DynamoDB_20120810.ListTables", "{}"));
@@ -37,7 +37,7 @@ TEST(AwsDoor, RequestsOnOneConnectionAreAnsweredInTheirOrder) {
 
 TEST(AwsDoor, WhatIsNotHttpIsToldSoAndLetGo) {
   TestDoor door;
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, "DUNLIN\1 what is this\r\n\r\n");
   EXPECT_EQ(status_of(door.hear(peer)), 400);
   EXPECT_TRUE(door.finished(peer));
@@ -66,7 +66,8 @@ TEST(AwsDoor, ABodyThatWasChangedOnTheWayIsRefused) {
 }
 
 // A PUT by a presigned URL, with headers of whoever was given it.
-std::string put_by_url(const TestDoor& door, const std::string& path, const Headers& headers) {
+std::string put_by_url(const TestDoor& door, const std::string& path,
+                       const http::Headers& headers) {
   const aws::Signable signable = {"PUT", path, {}, {{"host", "hub.test:9324"}}, ""};
   std::string text =
       fmt::format("PUT {}?{} HTTP/1.1\r\nhost: hub.test:9324\r\ncontent-length: 4\r\n", path,
@@ -82,7 +83,7 @@ TEST(AwsDoor, WhoWasGivenAUrlCannotAskForMoreByHeaders) {
   EXPECT_EQ(status_of(door.ask(put_by_url(door, "/bucket/inbox", {}))), 200);
   const std::string before = door.picture();
   for (const auto& [name, value] :
-       Headers{{"x-amz-copy-source", "bucket/secret"}, {"X-Amz-Meta-Evil", "1"}}) {
+       http::Headers{{"x-amz-copy-source", "bucket/secret"}, {"X-Amz-Meta-Evil", "1"}}) {
     const std::string said = door.ask(put_by_url(door, "/bucket/inbox", {{name, value}}));
     EXPECT_EQ(status_of(said), 403) << name;
     EXPECT_TRUE(says(said, "AccessDenied")) << said;
@@ -127,7 +128,7 @@ TEST(AwsDoor, ALargeObjectIsSentOnlyAsFastAsItIsTaken) {
   const std::string bytes(10 << 20, 'x');
   ASSERT_EQ(status_of(door.ask(door.request("s3", "PUT", "/bucket/key", bytes))), 200);
   door.clogged_at = 1 << 20;
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, door.request("s3", "GET", "/bucket/key", ""));
   size_t heard = 0;
   for (int i = 0; i < 20; ++i) {
@@ -169,7 +170,7 @@ TEST(AwsDoor, WhoAsksMuchAndTakesNothingIsNotServedOn) {
   door.ask(door.request("s3", "PUT", "/bucket/key", std::string(100'000, 'x')));
   door.clogged_at = 150'000;
   const std::string get = door.request("s3", "GET", "/bucket/key", "");
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   std::string many;
   for (int i = 0; i < 20; ++i) many += get;
   door.say(peer, many);
@@ -201,7 +202,7 @@ TEST(AwsDoor, AClientThatLeavesInTheMiddleOfAnUploadLeavesNothing) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));
   const std::string whole = door.request("s3", "PUT", "/bucket/key", std::string(3 << 20, 'x'));
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, std::string_view(whole).substr(0, whole.size() - 10));
   EXPECT_EQ(door.hear(peer), "");
   door.leave(peer);
@@ -215,7 +216,7 @@ TEST(AwsDoor, WhoReadsAnObjectGetsItWholeEvenIfItIsReplaced) {
   const std::string bytes(5 << 20, 'x');
   door.ask(door.request("s3", "PUT", "/bucket/key", bytes));
   door.clogged_at = 1 << 20;
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, door.request("s3", "GET", "/bucket/key", ""));
   door.ask(door.request("s3", "PUT", "/bucket/key", "new"));
   EXPECT_EQ(door.blobs(), 2U);
@@ -273,8 +274,8 @@ std::string abort_request(const TestDoor& door, const std::string& id) {
 // Both requests but for their last bytes, which come so many turns after each other.
 std::pair<std::string, std::string> race(TestDoor& door, std::string_view first,
                                          std::string_view second, int turns) {
-  const PeerId one = door.connect();
-  const PeerId other = door.connect();
+  const net::PeerId one = door.connect();
+  const net::PeerId other = door.connect();
   door.say(one, first.substr(0, first.size() - 1));
   door.say(other, second.substr(0, second.size() - 1));
   door.say_only(one, first.substr(first.size() - 1));
@@ -361,7 +362,7 @@ TEST(AwsDoor, APartThatComesAfterItsUploadIsRefusedAndLeavesNothing) {
       const std::string id = begin_upload(door);
       door.ask(part_request(door, id, "bytes"));
       const std::string part = part_request(door, id, "late", number);
-      const PeerId slow = door.connect();
+      const net::PeerId slow = door.connect();
       door.say(slow, std::string_view(part).substr(0, part.size() - 1));
       door.ask(aborted ? abort_request(door, id) : complete_request(door, id, "bytes"));
       door.say(slow, std::string_view(part).substr(part.size() - 1));
@@ -379,14 +380,14 @@ TEST(AwsDoor, PartsThatEndInOneTurnAllCount) {
   TestDoor door;
   door.ask(door.request("s3", "PUT", "/bucket", ""));
   const std::string id = begin_upload(door);
-  std::vector<PeerId> peers;
+  std::vector<net::PeerId> peers;
   peers.reserve(30);
   for (int i = 0; i < 30; ++i) peers.push_back(door.connect());
   for (int i = 0; i < 30; ++i) {
     door.say_only(peers[static_cast<size_t>(i)], part_request(door, id, "bytes", i + 1));
   }
   door.settle();
-  for (const PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
+  for (const net::PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
   EXPECT_EQ(door.blobs(), 30U);
   EXPECT_EQ(door.rows(aws::kUploadsTable), 31U);
 }
@@ -467,14 +468,14 @@ TEST(AwsDoor, ANewTableHasNothingOfAnEarlierOne) {
     EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.CreateTable", create)), 200) << turns;
     EXPECT_TRUE(says(door.ask_json("DynamoDB_20120810.Scan", name), R"("Count":0)")) << turns;
     EXPECT_EQ(status_of(door.ask(put(100))), 200);
-    std::vector<PeerId> peers;
+    std::vector<net::PeerId> peers;
     for (int i = 0; i < 10; ++i) {
       peers.push_back(door.connect());
       door.say_only(peers.back(), put(i));
     }
     door.settle(turns);
     EXPECT_EQ(status_of(door.ask_json("DynamoDB_20120810.DeleteTable", name)), 200);
-    for (const PeerId peer : peers) door.hear(peer);
+    for (const net::PeerId peer : peers) door.hear(peer);
     EXPECT_TRUE(says(door.ask(put(0)), "ResourceNotFoundException"));
   }
   const std::string guarded =
@@ -570,14 +571,14 @@ TEST(AwsDoor, AnUploadIsAskedForOnlyWhenItIsWelcome) {
   door.ask(door.request("s3", "PUT", "/bucket", ""));
   const std::string whole =
       door.request("s3", "PUT", "/bucket/key", "bytes", {{"expect", "100-continue"}});
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, std::string_view(whole).substr(0, whole.size() - 5));
   EXPECT_EQ(door.hear(peer), "HTTP/1.1 100 Continue\r\n\r\n");
   door.say(peer, "bytes");
   EXPECT_EQ(status_of(door.hear(peer)), 200);
   const std::string refused =
       door.request("s3", "PUT", "/none/key", "bytes", {{"expect", "100-continue"}});
-  const PeerId other = door.connect();
+  const net::PeerId other = door.connect();
   door.say(other, std::string_view(refused).substr(0, refused.size() - 5));
   EXPECT_EQ(status_of(door.hear(other)), 404);
   EXPECT_TRUE(door.finished(other));
@@ -588,9 +589,9 @@ TEST(AwsDoor, AWaitingReceiveEndsWithItsClientOrItsTime) {
   door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
   const std::string wait =
       door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})");
-  const PeerId gone = door.connect();
+  const net::PeerId gone = door.connect();
   door.say(gone, wait);
-  const PeerId patient = door.connect();
+  const net::PeerId patient = door.connect();
   door.say(patient, wait);
   EXPECT_EQ(door.hear(patient), "");
   EXPECT_FALSE(door.is_paused(gone));  // Else nobody would see that it leaves.
@@ -599,7 +600,7 @@ TEST(AwsDoor, AWaitingReceiveEndsWithItsClientOrItsTime) {
   door.leave(gone);
   door.ask_json("AmazonSQS.SendMessage", R"({"QueueUrl":"q","MessageBody":"it"})");
   EXPECT_TRUE(says(door.hear(patient), R"("Body":"it")"));
-  const PeerId late = door.connect();
+  const net::PeerId late = door.connect();
   door.say(late, wait);
   door.skip(Millis(20'000));
   EXPECT_EQ(body_of(door.hear(late)), "{}");
@@ -612,7 +613,7 @@ TEST(AwsDoor, NobodyWaitsForOneWhoseRequestWaits) {
   }
   const std::string wait =
       door.json_request("AmazonSQS.ReceiveMessage", R"({"QueueUrl":"empty","WaitTimeSeconds":20})");
-  const PeerId patient = door.connect();
+  const net::PeerId patient = door.connect();
   door.say(patient, wait + wait);
   EXPECT_TRUE(door.is_paused(patient));
   door.skip(Millis(1));
@@ -621,9 +622,9 @@ TEST(AwsDoor, NobodyWaitsForOneWhoseRequestWaits) {
       "AmazonSQS.SendMessage",
       fmt::format(R"({{"QueueUrl":"q","MessageBody":"{}"}})", std::string(200'000, 'x')));
   const std::string_view most = std::string_view(large).substr(0, large.size() - 20);
-  const PeerId first = door.connect();
-  const PeerId second = door.connect();
-  for (const PeerId peer : {first, second}) {
+  const net::PeerId first = door.connect();
+  const net::PeerId second = door.connect();
+  for (const net::PeerId peer : {first, second}) {
     door.say(peer, most);
     door.skip(Millis(1));
   }
@@ -656,7 +657,7 @@ TEST(AwsDoor, AKeyThatEndsIsRefusedAndWaitsNoLonger) {
   TestDoor door;
   door.ask_json("AmazonSQS.CreateQueue", R"({"QueueName":"q"})");
   door.use_key(Scope::worker, Millis(5'000));
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, door.json_request("AmazonSQS.ReceiveMessage",
                                    R"({"QueueUrl":"q","WaitTimeSeconds":20})"));
   EXPECT_EQ(door.hear(peer), "");
@@ -699,7 +700,7 @@ TEST(AwsDoor, ADelayedMessageComesWhenItIsDueAndWakesWhoWaits) {
       door.ask_json("AmazonSQS.GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["All"]})"),
       R"("ApproximateNumberOfMessagesDelayed":"2")"));
   EXPECT_TRUE(says(door.ask(wait), R"("Body":"now")"));
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   door.say(peer, wait);
   door.skip(Millis(8'999));
   EXPECT_EQ(door.hear(peer), "");
@@ -719,12 +720,12 @@ TEST(AwsDoor, UpdatesOfOneItemInOneTurnAllCount) {
       "DynamoDB_20120810.UpdateItem",
       R"({"TableName":"ttt","Key":{"h":{"S":"a"}},"UpdateExpression":"ADD n :one",)"
       R"("ExpressionAttributeValues":{":one":{"N":"1"}}})");
-  std::vector<PeerId> peers;
+  std::vector<net::PeerId> peers;
   peers.reserve(30);
   for (int i = 0; i < 30; ++i) peers.push_back(door.connect());
-  for (const PeerId peer : peers) door.say_only(peer, add);
+  for (const net::PeerId peer : peers) door.say_only(peer, add);
   door.settle();
-  for (const PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
+  for (const net::PeerId peer : peers) EXPECT_EQ(status_of(door.hear(peer)), 200);
   EXPECT_TRUE(says(
       door.ask_json("DynamoDB_20120810.GetItem", R"({"TableName":"ttt","Key":{"h":{"S":"a"}}})"),
       R"("N":"30")"));
@@ -784,4 +785,4 @@ TEST(AwsDoor, ReceiptsAndMessageIdsSayWhatTheyWereMadeOf) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "hub/aws_keys.h"
+#include "hub/access/aws_keys.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 void AwsHost::attach(Sessions& sessions, aws::Door& door, const Clock& clock,
                      std::string admin_token) {
@@ -57,4 +57,4 @@ void AwsHost::answered(Reply&& reply, Instant now) {
   door_->answered(reply.session, reply.id, std::move(reply.answer), now);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

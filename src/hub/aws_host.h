@@ -9,7 +9,7 @@
 #include "doors/aws/door.h"
 #include "hub/sessions.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 class AwsHost final : public aws::DoorHost, public Guest {
  public:
@@ -35,4 +35,4 @@ class AwsHost final : public aws::DoorHost, public Guest {
   uint64_t last_session_ = uint64_t{1} << 63U;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -7,7 +7,7 @@
 
 #include "testing/door.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr std::string_view kAdminToken =
@@ -212,4 +212,4 @@ TEST(AwsScopes, TheQueryProtocolRefusesInOneStepToo) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

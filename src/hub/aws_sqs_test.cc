@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "doors/aws/later.h"
-#include "doors/aws/sqs_query.h"
+#include "doors/aws/call/later.h"
+#include "doors/aws/sqs/query.h"
 #include "testing/door.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 using aws::json;
@@ -375,4 +375,4 @@ TEST_F(SqsDoor, TagsAreKeptWithinLimits) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

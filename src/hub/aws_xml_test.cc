@@ -3,7 +3,7 @@
 
 #include "testing/door.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 TEST(AwsDoor, ListsAreReadAsXmlAndNotAsText) {
@@ -40,4 +40,4 @@ TEST(AwsDoor, ListsAreReadAsXmlAndNotAsText) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 std::optional<mode_t> mode_of(const std::string& path) {
@@ -33,4 +33,4 @@ std::vector<std::string> doubts_about_host(const std::string& data_folder) {
   return doubts;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

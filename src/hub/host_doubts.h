@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::hub {
 
 // A line for each; none if all is well.
 std::vector<std::string> doubts_about_host(const std::string& data_folder);
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

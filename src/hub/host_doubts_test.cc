@@ -7,7 +7,7 @@
 
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 std::string doubts(const std::string& folder) {
@@ -29,4 +29,4 @@ TEST(HostDoubts, AreAboutFoldersThatOthersCanEnter) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -5,7 +5,7 @@
 #include "base/signals.h"
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr Millis kAnswerMax = std::chrono::seconds(10);
@@ -18,21 +18,22 @@ HttpHost::HttpHost(const Clock& clock, std::string own_url, const rest::ServiceO
       options_(options),
       families_(rest::all_families()) {}
 
-Result<std::vector<Address>> HttpHost::listen(const std::vector<Address>& addresses) {
-  if (addresses.empty()) return std::vector<Address>();
+Result<std::vector<net::Address>> HttpHost::listen(const std::vector<net::Address>& addresses) {
+  if (addresses.empty()) return std::vector<net::Address>();
   const auto open = [this](const std::string& token) {
-    return open_store(own_url_, {.token = token, .deadline = kAnswerMax});
+    return stores::open_store(own_url_, {.token = token, .deadline = kAnswerMax});
   };
   stores_ = std::make_unique<rest::Stores>(open, std::nullopt, clock_);
   service_ = std::make_unique<rest::Service>(clock_, *stores_, families_, options_);
-  for (const Address& address : addresses) addresses_.push_back(TRY(service_->listen(address)));
+  for (const net::Address& address : addresses)
+    addresses_.push_back(TRY(service_->listen(address)));
   return addresses_;
 }
 
-void HttpHost::start(Server& hub, const std::string& admin_token) {
+void HttpHost::start(net::Server& hub, const std::string& admin_token) {
   if (!service_) return;
   stores_->set_own(admin_token);
   service_->start(watch_signals({SIGTERM, SIGINT}), [&hub] { hub.stop(); });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

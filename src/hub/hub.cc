@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "hub/owner_view.h"
+#include "hub/access/owner_view.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 // How long a hub whose commits fail waits before it looks for work of its own again.
@@ -379,4 +379,4 @@ std::optional<Instant> Hub::next_wake() const {
   return wake;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "hub/rights.h"
+#include "hub/access/rights.h"
 #include "hub/uploads.h"
 #include "store/request.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 using SessionId = uint64_t;  // Never used for another session.
 
@@ -142,4 +142,4 @@ class Hub {
   size_t staged_bytes_ = 0;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

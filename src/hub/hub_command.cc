@@ -19,14 +19,14 @@
 #include "base/standard_files.h"
 #include "base/text.h"
 #include "doors/aws/door.h"
+#include "hub/access/aws_keys.h"
+#include "hub/access/token.h"
 #include "hub/aws_host.h"
-#include "hub/aws_keys.h"
 #include "hub/host_doubts.h"
 #include "hub/http_host.h"
 #include "hub/notify.h"
 #include "hub/open_core.h"
 #include "hub/sessions.h"
-#include "hub/token.h"
 #include "net/address.h"
 #include "net/listen.h"
 #include "net/server.h"
@@ -37,16 +37,18 @@
 #include "stores/own_hub.h"
 #include "tascaas/retire.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr Millis kSweepAnswerMax = std::chrono::seconds(5);
 
-Result<std::vector<Address>> listen_on(Server& server, const std::vector<Address>& addresses,
-                                       Service* service = nullptr) {
-  std::vector<Address> bound;
+Result<std::vector<net::Address>> listen_on(net::Server& server,
+                                            const std::vector<net::Address>& addresses,
+                                            net::Service* service = nullptr) {
+  std::vector<net::Address> bound;
   bound.reserve(addresses.size());
-  for (const Address& address : addresses) bound.push_back(TRY(server.listen(address, service)));
+  for (const net::Address& address : addresses)
+    bound.push_back(TRY(server.listen(address, service)));
   return bound;
 }
 
@@ -64,8 +66,8 @@ Result<void> make_folder(const std::string& folder) {
 
 // An address on this machine without TLS: for the parts of this process, and for the other commands
 // of a user whose hub has TLS elsewhere.
-Result<std::string> listen_for_own(Server& server) {
-  const std::vector<Address> loopback = TRY(resolve("127.0.0.1:0"));
+Result<std::string> listen_for_own(net::Server& server) {
+  const std::vector<net::Address> loopback = TRY(net::resolve("127.0.0.1:0"));
   return "dunlin://" + TRY(server.listen(loopback.front(), nullptr, true)).text();
 }
 
@@ -83,30 +85,31 @@ struct Said {
 
 Result<Said> check_keep(const ServeOptions& options) {
   Said keep;
-  if (!options.keep.empty()) keep.ms = TRY(parse_rule(options.keep));
-  if (!options.keep_failed.empty()) keep.failed_ms = TRY(parse_rule(options.keep_failed));
+  if (!options.keep.empty()) keep.ms = TRY(retention::parse_rule(options.keep));
+  if (!options.keep_failed.empty())
+    keep.failed_ms = TRY(retention::parse_rule(options.keep_failed));
   return keep;
 }
 
 // What was not said stays as it was.
 Result<model::Retention> set_rule(Table& table, const Said& keep) {
-  TRY(write_rule(table, default_rule(), true));
-  model::Retention rule = TRY(read_rule(table));
+  TRY(retention::write_rule(table, retention::default_rule(), true));
+  model::Retention rule = TRY(retention::read_rule(table));
   if (keep.ms) rule.set_keep_ms(*keep.ms);
   if (keep.failed_ms) rule.set_keep_failed_ms(*keep.failed_ms);
-  if (keep.ms || keep.failed_ms) TRY(write_rule(table, rule, false));
+  if (keep.ms || keep.failed_ms) TRY(retention::write_rule(table, rule, false));
   return rule;
 }
 
-std::string url_of(const Address& address, bool tls) {
+std::string url_of(const net::Address& address, bool tls) {
   return fmt::format("{}://{}", tls ? "dunlin+tls" : "dunlin", address.text());
 }
 
 // A user without a home gives --at and --token-file.
-void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls,
+void leave_note(stores::HubNotes& notes, const std::vector<net::Address>& addresses, bool tls,
                 const std::string& own_url, const std::string& folder) {
   std::vector<std::string> urls;
-  for (const Address& address : addresses) urls.push_back(url_of(address, tls));
+  for (const net::Address& address : addresses) urls.push_back(url_of(address, tls));
   if (tls) urls.push_back(own_url);
   const Result<void> left = notes.leave(urls, token_path(folder), tls ? own_url : "");
   if (!left.ok())
@@ -115,20 +118,20 @@ void leave_note(HubNotes& notes, const std::vector<Address>& addresses, bool tls
 }
 
 // Scripts wait for these lines.
-void announce(const std::vector<Address>& addresses, const std::vector<Address>& doors,
-              const std::vector<Address>& https, const std::string& data, bool tls) {
+void announce(const std::vector<net::Address>& addresses, const std::vector<net::Address>& doors,
+              const std::vector<net::Address>& https, const std::string& data, bool tls) {
   std::error_code failed;
   const std::string whole = std::filesystem::absolute(data, failed).lexically_normal().string();
   const std::string folder = failed ? data : whole;
-  for (const Address& address : addresses) {
+  for (const net::Address& address : addresses) {
     fmt::print("listening on {}\n", url_of(address, tls));
   }
   fmt::print("token in {}\n", token_path(folder));
-  for (const Address& door : doors) {
+  for (const net::Address& door : doors) {
     fmt::print("aws endpoint on {}://{}\n", tls ? "https" : "http", door.text());
   }
   if (!doors.empty()) fmt::print("aws credentials in {}\n", aws_credentials_path(folder));
-  for (const Address& http : https) {
+  for (const net::Address& http : https) {
     fmt::print("http on {}://{}\n", tls ? "https" : "http", http.text());
   }
   flush_or_drop();
@@ -140,11 +143,12 @@ Result<std::string> default_data_folder() { return state_folder("hub"); }
 
 Result<void> run_hub(const ServeOptions& options) {
   const Clock& clock = posix_clock();
-  const std::vector<Address> addresses = TRY(addresses_of(options.server, options.server.listen));
-  const std::vector<Address> doors = TRY(addresses_of(options.server, options.aws));
-  const std::vector<Address> https = TRY(addresses_of(options.server, options.http));
-  const std::optional<TlsContext> tls =
-      TRY(TlsContext::server_if(options.server.tls_cert, options.server.tls_key));
+  const std::vector<net::Address> addresses =
+      TRY(addresses_of(options.server, options.server.listen));
+  const std::vector<net::Address> doors = TRY(addresses_of(options.server, options.aws));
+  const std::vector<net::Address> https = TRY(addresses_of(options.server, options.http));
+  const std::optional<net::TlsContext> tls =
+      TRY(net::TlsContext::server_if(options.server.tls_cert, options.server.tls_key));
   const rest::ServiceOptions http_options = TRY(service_options(options.server, tls));
   const Said keep = TRY(check_keep(options));
   const std::string folder = options.data.empty() ? TRY(default_data_folder()) : options.data;
@@ -152,18 +156,18 @@ Result<void> run_hub(const ServeOptions& options) {
       !token.ok() && token.error().code != Code::not_found) {
     return token.error();
   }
-  raise_file_limit();
+  net::raise_file_limit();
   if (!options.server.debuggable) forbid_inspection();
   return_large_buffers();
-  Server server(clock, tls ? &*tls : nullptr);
+  net::Server server(clock, tls ? &*tls : nullptr);
   AwsHost aws_host;
   aws::Door door(server, aws_host, clock, tls.has_value());
-  const std::vector<Address> bound = TRY(listen_on(server, addresses));
-  const std::vector<Address> bound_doors = TRY(listen_on(server, doors, &door));
+  const std::vector<net::Address> bound = TRY(listen_on(server, addresses));
+  const std::vector<net::Address> bound_doors = TRY(listen_on(server, doors, &door));
 
   const std::string own_url = TRY(listen_for_own(server));
   HttpHost http(clock, own_url, http_options);
-  const std::vector<Address> bound_https = TRY(http.listen(https));
+  const std::vector<net::Address> bound_https = TRY(http.listen(https));
 
   umask(077);  // What a hub keeps is its user's own.
   TRY(make_folder(folder));
@@ -183,17 +187,18 @@ Result<void> run_hub(const ServeOptions& options) {
   if (https.empty()) server.stop_on({SIGTERM, SIGINT});
   http.start(server, token);
 
-  const SweepThread sweeper(
+  const retention::SweepThread sweeper(
       [&own_url, &token] {
-        return open_store(own_url, {.token = token, .deadline = kSweepAnswerMax});
+        return stores::open_store(own_url, {.token = token, .deadline = kSweepAnswerMax});
       },
       {.sole = true, .chores = {tascaas::retire}}, clock);
-  HubNotes notes;
+  stores::HubNotes notes;
   if (!options.no_note) leave_note(notes, bound, tls.has_value(), own_url, folder);
   announce(bound, bound_doors, bound_https, folder, tls.has_value());
   if (rule.ok()) {
-    log::info("jobs are kept {} after their end, failed ones {}", rule_text(rule.value().keep_ms()),
-              rule_text(rule.value().keep_failed_ms()));
+    log::info("jobs are kept {} after their end, failed ones {}",
+              retention::rule_text(rule.value().keep_ms()),
+              retention::rule_text(rule.value().keep_failed_ms()));
   } else {
     log::warning("cannot store how long jobs are kept: {}", rule.error().what);
   }
@@ -251,4 +256,4 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code) {
   });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "doors/rest/server_options.h"
+#include "doors/rest/server/server_options.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 struct ServeOptions {
   std::string data;  // Folder; empty: the user's own.
@@ -31,4 +31,4 @@ void add_hub_command(CLI::App& app, ServeOptions& options, int& exit_code);
 // Where a hub keeps its data unless told otherwise: $XDG_STATE_HOME/dunlin/hub.
 Result<std::string> default_data_folder();
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

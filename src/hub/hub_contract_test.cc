@@ -10,7 +10,7 @@
 #include "testing/hub.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 class HubSubject : public StoreSubject {
@@ -29,18 +29,19 @@ class HubSubject : public StoreSubject {
 
  protected:
   HubSubject() = default;
-  void start(const TlsContext* tls, std::unique_ptr<Core> core) {
-    hub_ = std::make_unique<TestHub>(ServerLimits(), tls, std::move(core));
+  void start(const net::TlsContext* tls, std::unique_ptr<Core> core) {
+    hub_ = std::make_unique<TestHub>(net::ServerLimits(), tls, std::move(core));
   }
   void stop() { hub_.reset(); }
 
   std::string tls_ca;  // Given if the hub speaks TLS.
 
  private:
-  std::unique_ptr<HubStore> open() const {
-    const HubAddress address = {"127.0.0.1", hub_->address().port(), !tls_ca.empty()};
-    const HubOptions options = {.token = std::string(TestHub::kToken), .tls_ca = tls_ca};
-    Result<std::unique_ptr<HubStore>> store = open_hub(address, options, posix_clock());
+  std::unique_ptr<stores::HubStore> open() const {
+    const stores::HubAddress address = {"127.0.0.1", hub_->address().port(), !tls_ca.empty()};
+    const stores::HubOptions options = {.token = std::string(TestHub::kToken), .tls_ca = tls_ca};
+    Result<std::unique_ptr<stores::HubStore>> store =
+        stores::open_hub(address, options, posix_clock());
     CHECK(store.ok());
     return std::move(store).value();
   }
@@ -58,8 +59,8 @@ class TlsHubSubject final : public HubSubject {
 
  private:
   TestCertificate certificate_{"IP:127.0.0.1"};
-  TlsContext context_ =
-      TlsContext::server(certificate_.cert_file(), certificate_.key_file()).value();
+  net::TlsContext context_ =
+      net::TlsContext::server(certificate_.cert_file(), certificate_.key_file()).value();
 };
 
 // The hub that users run: the durable engine on a real disk.
@@ -88,4 +89,4 @@ INSTANTIATE_TEST_SUITE_P(DurableHub, StoreContract, testing::Values(&durable_hub
 INSTANTIATE_TEST_SUITE_P(DurableHub, WaitingContract, testing::Values(&durable_hub));
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -6,7 +6,7 @@
 
 #include "sim/failing_core.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr Millis kHold = Millis(10'000);
@@ -424,4 +424,4 @@ TEST_F(HubTest, DrainingEndsAllWaitsAndServesTheRest) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

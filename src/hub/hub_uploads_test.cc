@@ -5,7 +5,7 @@
 #include "hub/hub.h"
 #include "store/memory.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 // Says what the core was asked and lets its commits fail.
@@ -199,4 +199,4 @@ TEST_F(HubUploads, OneOwnerCannotTakeAllPlaces) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

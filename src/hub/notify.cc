@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 void notify_manager(std::string_view state) {
   const char* path = std::getenv("NOTIFY_SOCKET");
@@ -37,4 +37,4 @@ void notify_manager(std::string_view state) {
   if (socket >= 0) close(socket);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

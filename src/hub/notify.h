@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace dunlin {
+namespace dunlin::hub {
 
 // `state` is e.g. "READY=1". Does nothing if nobody asked for it (no $NOTIFY_SOCKET).
 void notify_manager(std::string_view state);
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

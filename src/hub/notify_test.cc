@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 // What a manager that listens on `name` hears.
@@ -50,4 +50,4 @@ TEST(Notify, WithoutAManagerNothingHappens) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

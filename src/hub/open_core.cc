@@ -6,12 +6,12 @@
 #include "store/memory.h"
 #include "stores/engine/engine.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 Result<std::unique_ptr<Core>> open_core(const CoreOptions& options, Instant now) {
   if (options.ephemeral) return memory_core();
-  std::unique_ptr<Core> engine = TRY(Engine::open(posix_disk(), options.folder, now));
+  std::unique_ptr<Core> engine = TRY(engine::Engine::open(posix_disk(), options.folder, now));
   return engine;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

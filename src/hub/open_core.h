@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "store/request.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 struct CoreOptions {
   std::string folder;      // Of the data.
@@ -18,4 +18,4 @@ struct CoreOptions {
 // `denied` if another process has the folder, `corrupt` if it is damaged.
 Result<std::unique_ptr<Core>> open_core(const CoreOptions& options, Instant now);
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -4,22 +4,22 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "hub/token.h"
-#include "model/explain.h"
-#include "model/list_jobs.h"
+#include "hub/access/token.h"
+#include "model/jobs/steer.h"
+#include "model/jobs/submit.h"
 #include "model/owned.h"
 #include "model/rows.h"
-#include "model/steer.h"
-#include "model/submit.h"
+#include "model/views/explain.h"
+#include "model/views/list_jobs.h"
 #include "retention/remove.h"
 #include "stores/open.h"
 #include "testing/hub.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 std::unique_ptr<RequestStore> open_with(const TestHub& hub, const std::string& token) {
-  return open_store("dunlin://" + hub.address().text(), {.token = token}).value();
+  return stores::open_store("dunlin://" + hub.address().text(), {.token = token}).value();
 }
 
 std::string token_of(Scopes scopes, const std::string& owner, int64_t expires_s = 0) {
@@ -93,11 +93,11 @@ TEST(Owner, EachSeesAndSteersTheirOwnJobs) {
   EXPECT_TRUE(explain_job(*ann.store, second, "", posix_clock().wall()).ok());
   ASSERT_TRUE(cancel_job(*ann.store, first, now_us()).ok());
   EXPECT_EQ(read_standings(ann.store->table(), {second}).value().front().state, JobState::skipped);
-  Remover remover(*ann.store, {});
-  std::vector<Candidate> gone = remover.read({second}).value();
+  retention::Remover remover(*ann.store, {});
+  std::vector<retention::Candidate> gone = remover.read({second}).value();
   const auto removed = remover.remove(gone, posix_clock().wall());
   ASSERT_TRUE(removed.ok()) << removed.error().what;
-  EXPECT_EQ(removed.value().front(), Verdict::removed);
+  EXPECT_EQ(removed.value().front(), retention::Verdict::removed);
   EXPECT_EQ(read_job(ann.store->table(), second).error().code, Code::not_found);
 }
 
@@ -142,9 +142,10 @@ TEST(Owner, AJobThatIsRemovedLeavesNothingBehind) {
   const std::string hers = ann.submit(ann.spec(), "nightly").value().id;
   ASSERT_TRUE(cancel_job(*ann.store, hers, now_us()).ok());
   // What is old goes at once; the blob makes it go by a stone.
-  Remover remover(*admin.store, {.old_ends = kAnyVersion - 1});
-  std::vector<Candidate> gone = remover.read({hers}).value();
-  ASSERT_EQ(remover.remove(gone, posix_clock().wall()).value().front(), Verdict::removed);
+  retention::Remover remover(*admin.store, {.old_ends = kAnyVersion - 1});
+  std::vector<retention::Candidate> gone = remover.read({hers}).value();
+  ASSERT_EQ(remover.remove(gone, posix_clock().wall()).value().front(),
+            retention::Verdict::removed);
   EXPECT_EQ(ann.jobs(), std::vector<std::string>{});
   for (const auto& [table, key] :
        {std::pair("jobs", hers), std::pair("ends", hers),
@@ -160,7 +161,7 @@ TEST(Owner, ATokenOfAnotherOwnerCannotBeMadeOfOnes) {
   std::string token = token_of(Scope::submit, "ann");
   EXPECT_NE(token.find("submit@ann."), std::string::npos);
   token.replace(token.find("@ann"), 4, "@bob");
-  EXPECT_EQ(open_store("dunlin://" + hub.address().text(), {.token = token}).error().code,
+  EXPECT_EQ(stores::open_store("dunlin://" + hub.address().text(), {.token = token}).error().code,
             Code::denied);
   for (const Scopes scopes :
        {Scopes(Scope::worker), Scopes(Scope::admin), Scopes(Scope::read) | Scope::worker}) {
@@ -203,4 +204,4 @@ TEST(Expiry, APullWaitsNoLongerThanItsTokenLasts) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "hub/token.h"
+#include "hub/access/token.h"
 #include "net/listen.h"
 #include "testing/hub.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 // An honest client: its calls work before and after whatever else a test does.
@@ -197,7 +197,7 @@ TEST(Server, APeerThatDoesNotGreetIsDropped) {
     slow.send("DUN");
     honest.works();  // By now the hub knows both.
     honest.works();
-    hub.skip(ServerLimits().greet_max);
+    hub.skip(net::ServerLimits().greet_max);
     honest.works();  // It looks at its clock.
     EXPECT_FALSE(silent.next_frame());
     EXPECT_FALSE(slow.next_frame());
@@ -333,7 +333,7 @@ TEST(Server, StoppingDoesNotWaitForAPeerThatTakesNothing) {
 }
 
 TEST(Server, HundredsOfIdleConnectionsAreServedLikeOne) {
-  raise_file_limit();
+  net::raise_file_limit();
   TestHub hub;
   Honest honest(hub);
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -356,4 +356,4 @@ TEST(Server, HundredsOfIdleConnectionsAreServedLikeOne) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

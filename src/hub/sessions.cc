@@ -5,10 +5,10 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "hub/access/token.h"
 #include "hub/notify.h"
-#include "hub/token.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr size_t kReadFrameMax = 1 << 20;  // From a peer that may only read.
@@ -16,9 +16,9 @@ constexpr size_t kReadSize = 1 << 20;      // What a peer may add in a turn, abo
 
 }  // namespace
 
-void Sessions::opened(PeerId peer, bool crowded) { sessions_[peer].crowded = crowded; }
+void Sessions::opened(net::PeerId peer, bool crowded) { sessions_[peer].crowded = crowded; }
 
-Result<void> Sessions::received(PeerId peer, std::string_view bytes, Instant now) {
+Result<void> Sessions::received(net::PeerId peer, std::string_view bytes, Instant now) {
   Session& session = sessions_.at(peer);
   if (session.refused) return {};
   bool whole = false;
@@ -31,7 +31,7 @@ Result<void> Sessions::received(PeerId peer, std::string_view bytes, Instant now
 }
 
 // Takes the frames that are whole; says whether one was.
-Result<void> Sessions::read(PeerId peer, Session& session, std::string_view bytes, bool& whole,
+Result<void> Sessions::read(net::PeerId peer, Session& session, std::string_view bytes, bool& whole,
                             Instant now) {
   session.unread += bytes.size();
   session.reader.feed(bytes);
@@ -51,7 +51,8 @@ Result<void> Sessions::read(PeerId peer, Session& session, std::string_view byte
 }
 
 // Asks the mind, or keeps the frame as it is: what it says would take many times the room.
-Result<void> Sessions::take(PeerId peer, Session& session, std::string_view frame, Instant now) {
+Result<void> Sessions::take(net::PeerId peer, Session& session, std::string_view frame,
+                            Instant now) {
   if (session.kept.empty() && !hub_.busy(peer)) {
     ask(peer, session, TRY(if_memory_lasts([&] { return codec_.decode_request(frame); })), now);
     return {};
@@ -68,7 +69,7 @@ Result<void> Sessions::take(PeerId peer, Session& session, std::string_view fram
 }
 
 // Notes what is kept of a peer, and holds it back if that of all is too much.
-void Sessions::account(PeerId peer, Session& session, bool anew, Instant now) {
+void Sessions::account(net::PeerId peer, Session& session, bool anew, Instant now) {
   const size_t bytes = session.unread + session.kept.size();
   if (!session.kept.empty()) return holdings_.set_aside(peer, bytes);  // It waits for its own turn.
   holdings_.keep(peer, bytes, anew, now);
@@ -79,7 +80,7 @@ void Sessions::account(PeerId peer, Session& session, bool anew, Instant now) {
   peers_.pause(peer, true);
 }
 
-void Sessions::drop(PeerId peer, std::string_view reason) {
+void Sessions::drop(net::PeerId peer, std::string_view reason) {
   Session& session = sessions_.at(peer);
   session.refused = true;
   session.reader = FrameReader(FrameReader::From::client);
@@ -90,7 +91,7 @@ void Sessions::drop(PeerId peer, std::string_view reason) {
   peers_.drop(peer, reason);
 }
 
-Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view frame) {
+Result<void> Sessions::greet(net::PeerId peer, Session& session, std::string_view frame) {
   session.unread -= kPrefaceSize;
   const Hello hello = TRY(codec_.decode_hello(frame));
   if (session.crowded) {
@@ -113,7 +114,7 @@ Result<void> Sessions::greet(PeerId peer, Session& session, std::string_view fra
   return {};
 }
 
-void Sessions::refuse(PeerId peer, Session& session, Refused refused) {
+void Sessions::refuse(net::PeerId peer, Session& session, Refused refused) {
   refusals_.warning(
       fmt::format("connection refused peer={} reason={}", peers_.name_of(peer), refused.what),
       clock_.now());
@@ -122,7 +123,7 @@ void Sessions::refuse(PeerId peer, Session& session, Refused refused) {
   peers_.finish(peer);
 }
 
-Result<void> Sessions::closed(PeerId peer) {
+Result<void> Sessions::closed(net::PeerId peer) {
   const auto node = sessions_.extract(peer);
   const Session& session = node.mapped();
   if (session.greeted) hub_.closed(peer);
@@ -147,7 +148,7 @@ std::optional<Instant> Sessions::turn(Instant now) {
   }
   std::optional<Instant> wake = hub_.next_wake();
   if (guest_was_told) wake = now;  // It may have asked on.
-  for (const PeerId peer : std::exchange(keeping_, {})) {
+  for (const net::PeerId peer : std::exchange(keeping_, {})) {
     Session& session = sessions_.at(peer);
     if (ask_kept(peer, session, now)) wake = now;
     if (!session.kept.empty()) {
@@ -156,7 +157,7 @@ std::optional<Instant> Sessions::turn(Instant now) {
       peers_.pause(peer, false);
     }
   }
-  for (const PeerId peer : holdings_.too_slow(now)) {
+  for (const net::PeerId peer : holdings_.too_slow(now)) {
     drop(peer, "the client sends an incomplete request too slowly");
   }
   let_on(now);
@@ -169,7 +170,7 @@ std::optional<Instant> Sessions::turn(Instant now) {
 // Lets those who were held back send on, as far as there is room.
 void Sessions::let_on(Instant now) {
   size_t room = 1 + holdings_.room() / kReadSize;
-  std::erase_if(held_back_, [&](PeerId peer) {
+  std::erase_if(held_back_, [&](net::PeerId peer) {
     if (room == 0 || holdings_.must_wait(peer)) return false;
     --room;
     Session& session = sessions_.at(peer);
@@ -186,7 +187,7 @@ void Sessions::stopping() {
 }
 
 // A token may have ended since the hello.
-void Sessions::ask(PeerId peer, const Session& session, NumberedRequest&& asked, Instant now) {
+void Sessions::ask(net::PeerId peer, const Session& session, NumberedRequest&& asked, Instant now) {
   if (session.rights.until != WallTime::max()) {
     const Result<void> lasts = limit_to_life(session.rights, clock_.wall(), asked.request);
     if (!lasts.ok()) return hub_.refuse(peer, asked.id, lasts.error());
@@ -195,7 +196,7 @@ void Sessions::ask(PeerId peer, const Session& session, NumberedRequest&& asked,
 }
 
 // Says whether it asked anything.
-bool Sessions::ask_kept(PeerId peer, Session& session, Instant now) {
+bool Sessions::ask_kept(net::PeerId peer, Session& session, Instant now) {
   bool asked = false;
   while (session.asked < session.kept.size() && !peers_.clogged(peer) && !hub_.busy(peer)) {
     const std::string_view rest = std::string_view(session.kept).substr(session.asked);
@@ -218,4 +219,4 @@ bool Sessions::ask_kept(PeerId peer, Session& session, Instant now) {
   return asked;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

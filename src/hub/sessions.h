@@ -19,7 +19,7 @@
 #include "wire/codec.h"
 #include "wire/frame.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 // Another one in this process that asks the same mind, under sessions of its own.
 class Guest {
@@ -29,10 +29,10 @@ class Guest {
   virtual void answered(Reply&& reply, Instant now) = 0;
 };
 
-class Sessions final : public Service {
+class Sessions final : public net::Service {
  public:
   // All must outlive it.
-  Sessions(Peers& peers, Core& core, const Clock& clock, std::string admin_token,
+  Sessions(net::Peers& peers, Core& core, const Clock& clock, std::string admin_token,
            HubLimits limits = {})
       : peers_(peers),
         clock_(clock),
@@ -40,9 +40,9 @@ class Sessions final : public Service {
         hub_(core, limits),
         holdings_(limits.unread_all_max) {}
 
-  void opened(PeerId peer, bool crowded) override;
-  Result<void> received(PeerId peer, std::string_view bytes, Instant now) override;
-  Result<void> closed(PeerId peer) override;
+  void opened(net::PeerId peer, bool crowded) override;
+  Result<void> received(net::PeerId peer, std::string_view bytes, Instant now) override;
+  Result<void> closed(net::PeerId peer) override;
   std::optional<Instant> turn(Instant now) override;
   void stopping() override;
 
@@ -66,28 +66,28 @@ class Sessions final : public Service {
     Rights rights;
   };
 
-  Result<void> greet(PeerId peer, Session& session, std::string_view frame);
-  void refuse(PeerId peer, Session& session, Refused refused);
-  Result<void> read(PeerId peer, Session& session, std::string_view bytes, bool& whole,
+  Result<void> greet(net::PeerId peer, Session& session, std::string_view frame);
+  void refuse(net::PeerId peer, Session& session, Refused refused);
+  Result<void> read(net::PeerId peer, Session& session, std::string_view bytes, bool& whole,
                     Instant now);
-  Result<void> take(PeerId peer, Session& session, std::string_view frame, Instant now);
-  void account(PeerId peer, Session& session, bool anew, Instant now);
-  void drop(PeerId peer, std::string_view reason);
-  void ask(PeerId peer, const Session& session, NumberedRequest&& asked, Instant now);
-  bool ask_kept(PeerId peer, Session& session, Instant now);
+  Result<void> take(net::PeerId peer, Session& session, std::string_view frame, Instant now);
+  void account(net::PeerId peer, Session& session, bool anew, Instant now);
+  void drop(net::PeerId peer, std::string_view reason);
+  void ask(net::PeerId peer, const Session& session, NumberedRequest&& asked, Instant now);
+  bool ask_kept(net::PeerId peer, Session& session, Instant now);
   void let_on(Instant now);
 
-  Peers& peers_;
+  net::Peers& peers_;
   const Clock& clock_;
   const std::string admin_token_;
   Hub hub_;
   Codec codec_;
-  absl::flat_hash_map<PeerId, Session> sessions_;
+  absl::flat_hash_map<net::PeerId, Session> sessions_;
   Guest* guest_ = nullptr;
-  std::vector<PeerId> keeping_;    // Sessions with `kept` requests.
-  std::vector<PeerId> held_back_;  // In the order in which they were.
-  Holdings holdings_;
+  std::vector<net::PeerId> keeping_;    // Sessions with `kept` requests.
+  std::vector<net::PeerId> held_back_;  // In the order in which they were.
+  net::Holdings holdings_;
   RationedLog refusals_{"refused connections"};
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "base/bytes.h"
-#include "hub/token.h"
+#include "hub/access/token.h"
 #include "store/memory.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr std::string_view kAdmin =
@@ -17,7 +17,7 @@ constexpr std::string_view kAdmin =
 constexpr size_t kMiB = 1 << 20;
 
 // Sessions among peers that say what the test wants, at the test's time.
-class SessionsTest : public testing::Test, public Peers, public Clock {
+class SessionsTest : public testing::Test, public net::Peers, public Clock {
  protected:
   struct Peer {
     std::string out;
@@ -25,8 +25,8 @@ class SessionsTest : public testing::Test, public Peers, public Clock {
     std::string dropped;  // Why.
   };
 
-  PeerId greet(const std::string& token = std::string(kAdmin)) {
-    const PeerId peer = ++last_;
+  net::PeerId greet(const std::string& token = std::string(kAdmin)) {
+    const net::PeerId peer = ++last_;
     peers_[peer];
     sessions_.opened(peer, false);
     std::string bytes;
@@ -36,7 +36,7 @@ class SessionsTest : public testing::Test, public Peers, public Clock {
     return peer;
   }
   // False if the hub does not take it now.
-  bool say(PeerId peer, std::string_view bytes) {
+  bool say(net::PeerId peer, std::string_view bytes) {
     Peer& said = peers_.at(peer);
     if (said.paused || !said.dropped.empty()) return false;
     const Result<void> received = sessions_.received(peer, bytes, now_);
@@ -59,7 +59,7 @@ class SessionsTest : public testing::Test, public Peers, public Clock {
     return bytes;
   }
   // The ids of the answers that a peer has got.
-  std::vector<uint64_t> answers(PeerId peer) {
+  std::vector<uint64_t> answers(net::PeerId peer) {
     FrameReader reader(FrameReader::From::hub);
     reader.set_limit(kFrameMax);
     const std::string bytes = std::exchange(peers_.at(peer).out, {});
@@ -73,20 +73,22 @@ class SessionsTest : public testing::Test, public Peers, public Clock {
     return ids;
   }
 
-  std::string* outgoing(PeerId peer) override { return &peers_.at(peer).out; }
-  void greeted(PeerId /*peer*/) override {}
-  void pause(PeerId peer, bool paused) override { peers_.at(peer).paused = paused; }
-  bool clogged(PeerId /*peer*/) const override { return clogged_; }
-  void finish(PeerId peer) override { peers_.at(peer).dropped = "finished"; }
-  void drop(PeerId peer, std::string_view reason) override { peers_.at(peer).dropped = reason; }
-  std::string name_of(PeerId /*peer*/) const override { return "test"; }
+  std::string* outgoing(net::PeerId peer) override { return &peers_.at(peer).out; }
+  void greeted(net::PeerId /*peer*/) override {}
+  void pause(net::PeerId peer, bool paused) override { peers_.at(peer).paused = paused; }
+  bool clogged(net::PeerId /*peer*/) const override { return clogged_; }
+  void finish(net::PeerId peer) override { peers_.at(peer).dropped = "finished"; }
+  void drop(net::PeerId peer, std::string_view reason) override {
+    peers_.at(peer).dropped = reason;
+  }
+  std::string name_of(net::PeerId /*peer*/) const override { return "test"; }
   Instant now() const override { return now_; }
   WallTime wall() const override { return WallTime(Millis(1'790'000'000'000)); }
 
   Instant now_{Millis(1'000'000)};
   bool clogged_ = false;
-  std::map<PeerId, Peer> peers_;
-  PeerId last_ = 0;
+  std::map<net::PeerId, Peer> peers_;
+  net::PeerId last_ = 0;
   Codec codec_;
   std::unique_ptr<Core> core_ = memory_core();
   Sessions sessions_{*this, *core_, *this, std::string(kAdmin), {.unread_all_max = 32 * kMiB}};
@@ -97,7 +99,7 @@ TEST_F(SessionsTest, HalfFramesOfAllTogetherHaveABudget) {
   size_t taken = 0;
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(say(greet(), begun(kFrameMax, 100)));
   for (int round = 0; round < 100; ++round) {
-    for (PeerId peer = 1; peer <= 100; ++peer) taken += say(peer, some) ? some.size() : 0;
+    for (net::PeerId peer = 1; peer <= 100; ++peer) taken += say(peer, some) ? some.size() : 0;
     turn();
   }
   // The one that began first may go on: what it began ends.
@@ -105,7 +107,7 @@ TEST_F(SessionsTest, HalfFramesOfAllTogetherHaveABudget) {
   EXPECT_EQ(peers_.at(1).dropped, "");
 
   // Whoever asks for little is served meanwhile.
-  const PeerId honest = greet();
+  const net::PeerId honest = greet();
   EXPECT_TRUE(say(honest, request(7, AskDepth{"q"})));
   turn();
   EXPECT_EQ(answers(honest), std::vector<uint64_t>{7});
@@ -123,9 +125,9 @@ TEST_F(SessionsTest, HalfFramesOfAllTogetherHaveABudget) {
 
 TEST_F(SessionsTest, LargeFramesOfManyEndAlthoughTheyPassTheBudgetTogether) {
   constexpr size_t kPeers = 100;
-  std::map<PeerId, std::string> left;
+  std::map<net::PeerId, std::string> left;
   for (size_t i = 0; i < kPeers; ++i) {
-    const PeerId peer = greet();
+    const net::PeerId peer = greet();
     left[peer] = request(
         peer,
         Commit{peer,
@@ -146,7 +148,7 @@ TEST_F(SessionsTest, LargeFramesOfManyEndAlthoughTheyPassTheBudgetTogether) {
 }
 
 TEST_F(SessionsTest, NobodyWaitsForOneThatWaitsForItsOwnTurn) {
-  const PeerId full = greet();
+  const net::PeerId full = greet();
   std::string flood;
   for (uint64_t id = 1; id <= 3000; ++id) flood += request(id, AskDepth{"q"});
   ASSERT_TRUE(say(full, flood));
@@ -155,7 +157,7 @@ TEST_F(SessionsTest, NobodyWaitsForOneThatWaitsForItsOwnTurn) {
   EXPECT_TRUE(peers_.at(full).paused);
 
   const std::string some(64 << 10, 'x');
-  std::vector<PeerId> others;
+  std::vector<net::PeerId> others;
   for (int i = 0; i < 100; ++i) {
     others.push_back(greet());
     ASSERT_TRUE(say(others.back(), begun(kFrameMax, 100)));
@@ -164,14 +166,14 @@ TEST_F(SessionsTest, NobodyWaitsForOneThatWaitsForItsOwnTurn) {
   for (int round = 0; round < 10; ++round) {
     turn(Millis(1));
     held_back = 0;
-    for (const PeerId peer : others) held_back += say(peer, some) ? 0 : 1;
+    for (const net::PeerId peer : others) held_back += say(peer, some) ? 0 : 1;
   }
   EXPECT_EQ(held_back, others.size() - 1) << "the first one goes on";
 
   // All stand still: one after the other goes, until there is room.
   for (int i = 0; i < 200; ++i) turn(Millis(3'000));
   EXPECT_NE(peers_.at(others.front()).dropped.find("too slowly"), std::string::npos);
-  for (const PeerId peer : others) EXPECT_FALSE(peers_.at(peer).paused);
+  for (const net::PeerId peer : others) EXPECT_FALSE(peers_.at(peer).paused);
   EXPECT_EQ(peers_.at(full).dropped, "");
   clogged_ = false;
   for (int i = 0; i < 5; ++i) turn(Millis(1));
@@ -180,8 +182,8 @@ TEST_F(SessionsTest, NobodyWaitsForOneThatWaitsForItsOwnTurn) {
 }
 
 TEST_F(SessionsTest, AFrameThatIsBegunMustGoOn) {
-  const PeerId silent = greet();
-  const PeerId steady = greet();
+  const net::PeerId silent = greet();
+  const net::PeerId steady = greet();
   say(silent, begun(kMiB, 1000));
   say(steady, begun(4 * kMiB, 1000));
   for (int i = 0; i < 65; ++i) {
@@ -193,8 +195,9 @@ TEST_F(SessionsTest, AFrameThatIsBegunMustGoOn) {
 }
 
 TEST_F(SessionsTest, WhoMayOnlyReadSendsSmallFrames) {
-  const PeerId reader = greet(make_token(kAdmin, Scope::read, 0).value());
-  const PeerId writer = greet(make_token(kAdmin, Scopes(Scope::read) | Scope::submit, 0).value());
+  const net::PeerId reader = greet(make_token(kAdmin, Scope::read, 0).value());
+  const net::PeerId writer =
+      greet(make_token(kAdmin, Scopes(Scope::read) | Scope::submit, 0).value());
   say(reader, begun(2 * kMiB, 100));
   say(writer, begun(2 * kMiB, 100));
   EXPECT_NE(peers_.at(reader).dropped.find("at most 1048576 are allowed here"), std::string::npos)
@@ -203,7 +206,7 @@ TEST_F(SessionsTest, WhoMayOnlyReadSendsSmallFrames) {
 }
 
 TEST_F(SessionsTest, AFloodOfRequestsIsAnsweredInOrderOverManyTurns) {
-  const PeerId peer = greet();
+  const net::PeerId peer = greet();
   answers(peer);
   std::string flood;
   for (uint64_t id = 1; id <= 5000; ++id) flood += request(id, AskDepth{"q"});
@@ -229,7 +232,7 @@ TEST_F(SessionsTest, AFloodOfRequestsIsAnsweredInOrderOverManyTurns) {
 }
 
 TEST_F(SessionsTest, WhatIsKeptAndIsNoRequestEndsTheConnectionLater) {
-  const PeerId peer = greet();
+  const net::PeerId peer = greet();
   std::string flood;
   for (uint64_t id = 1; id <= 2000; ++id) flood += request(id, AskDepth{"q"});
   flood += begun(50, 54);
@@ -239,4 +242,4 @@ TEST_F(SessionsTest, WhatIsKeptAndIsNoRequestEndsTheConnectionLater) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -9,11 +9,11 @@
 
 #include "base/env_posix.h"
 #include "base/exit.h"
-#include "hub/aws_keys.h"
+#include "hub/access/aws_keys.h"
+#include "hub/access/token.h"
 #include "hub/hub_command.h"
-#include "hub/token.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr int64_t kDay = 86'400;
@@ -82,4 +82,4 @@ void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code) {
   });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

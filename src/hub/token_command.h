@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dunlin {
+namespace dunlin::hub {
 
 struct TokenOptions {
   std::string data;  // Folder of the hub; empty: the user's own.
@@ -19,4 +19,4 @@ struct TokenOptions {
 // Adds the subcommand; it leaves its exit code in `exit_code`. REQUIRES: all outlive the parsing.
 void add_token_command(CLI::App& app, TokenOptions& options, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

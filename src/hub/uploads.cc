@@ -1,6 +1,6 @@
 #include "hub/uploads.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 size_t Uploads::size(Owner owner) const {
   const auto found = owned_.find(owner);
@@ -69,4 +69,4 @@ std::optional<Instant> Uploads::next_overdue() const {
   return deadlines_.begin()->first;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

@@ -15,7 +15,7 @@
 
 #include "store/uploads.h"
 
-namespace dunlin {
+namespace dunlin::hub {
 
 class Uploads {
  public:
@@ -56,4 +56,4 @@ class Uploads {
   absl::btree_set<Deadline> left_;  // Those of `deadlines_` that have no owner.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::hub

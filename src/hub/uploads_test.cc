@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::hub {
 namespace {
 
 constexpr Instant kStart = Instant(Millis(1'000'000));
@@ -53,4 +53,4 @@ TEST(Uploads, WhoGoesOnWithALeftOneKeepsIt) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::hub

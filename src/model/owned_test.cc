@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/submit.h"
+#include "model/jobs/submit.h"
 
 namespace dunlin {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
-#include "model/results.h"
+#include "model/jobs/results.h"
 
 namespace dunlin {
 namespace {

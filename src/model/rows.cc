@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "model/counts.h"
 #include "model/keys.h"
-#include "model/submit.h"
 
 namespace dunlin {
 

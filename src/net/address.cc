@@ -12,7 +12,7 @@
 #include "url/loopback.h"
 #include "url/url.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 const sockaddr_in& ipv4(const sockaddr_storage& socket) {
@@ -85,4 +85,4 @@ Result<std::vector<Address>> resolve(std::string_view host_and_port) {
   return addresses;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 struct Address {
   sockaddr_storage socket{};
@@ -26,4 +26,4 @@ struct Address {
 // is no such host.
 Result<std::vector<Address>> resolve(std::string_view host_and_port);
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 Address only(std::string_view text) {
@@ -52,4 +52,4 @@ TEST(Address, AHostThatDoesNotExistIsNotFound) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::net

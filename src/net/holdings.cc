@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr Millis kLook = Millis(500);
@@ -86,4 +86,4 @@ std::optional<Instant> Holdings::next_look() const {
   return order_.empty() ? std::nullopt : std::optional(look_at_);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -17,7 +17,7 @@
 
 #include "base/env.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 class Holdings {
  public:
@@ -66,4 +66,4 @@ class Holdings {
   Instant look_at_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::net

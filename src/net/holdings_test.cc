@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 using Peers = std::vector<uint64_t>;
@@ -112,4 +112,4 @@ TEST_F(HoldingsTest, WhatIsBegunAnewHasItsOwnTime) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::net

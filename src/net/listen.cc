@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 void set_option(int socket, int level, int name, int value) {
@@ -89,4 +89,4 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "net/address.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 struct Listening {
   int socket = -1;  // Never blocks; the caller closes it.
@@ -29,4 +29,4 @@ void tune_connection(int socket);
 // Lets this process have as many connections as the system allows.
 void raise_file_limit();
 
-}  // namespace dunlin
+}  // namespace dunlin::net

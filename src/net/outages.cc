@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr size_t kPlacesMax = 100;
@@ -60,4 +60,4 @@ void note_answer(const std::string& place) {
   outages.count = outages.by_place.size();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dunlin {
+namespace dunlin::net {
 
 // `why` names the place. `patience`: how many failures in a row are still none.
 void note_failure(const std::string& place, std::string_view why, int patience = 0);
@@ -13,4 +13,4 @@ void note_failure(const std::string& place, std::string_view why, int patience =
 // Cheap while there is no outage.
 void note_answer(const std::string& place);
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -21,7 +21,7 @@
 #include "net/listen.h"
 #include "net/strangers.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 namespace asio = boost::asio;
@@ -559,4 +559,4 @@ std::string Server::name_of(PeerId peer) const {
   return found ? found->name : "";
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

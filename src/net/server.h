@@ -21,7 +21,7 @@
 #include "net/address.h"
 #include "net/tls.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 using PeerId = uint64_t;  // Never used for another connection.
 
@@ -111,4 +111,4 @@ class Server final : public Peers {
   std::unique_ptr<Loop> loop_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -15,7 +15,7 @@
 
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr int kKeepIdleS = 30;
@@ -146,4 +146,4 @@ Result<size_t> Socket::write_some(std::string_view bytes) {
   return unavailable(peer_, advice(errno));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -10,7 +10,7 @@
 #include "base/env.h"
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 class Socket {
  public:
@@ -48,4 +48,4 @@ class Socket {
 // host:port, with brackets around an IPv6 address.
 std::string host_port(const std::string& host, uint16_t port);
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -9,7 +9,7 @@
 #include "base/env_posix.h"
 #include "testing/listener.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 Instant soon() { return posix_clock().now() + Millis(10'000); }
@@ -83,4 +83,4 @@ TEST(Socket, PutsBracketsAroundIpv6) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr size_t kNetwork = 8;  // Bytes of an IPv6 address: the rest is for one user to choose.
@@ -55,4 +55,4 @@ size_t Strangers::count_of(const std::string& origin) const {
   return found == origins_.end() ? 0 : found->second.size();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -10,7 +10,7 @@
 
 #include "net/address.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 // What connections of one machine have in common: its address, or of IPv6 the network.
 std::string origin_of(const Address& address);
@@ -45,4 +45,4 @@ class Strangers {
   absl::flat_hash_map<std::string, Order> origins_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::net

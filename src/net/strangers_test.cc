@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 TEST(Strangers, TheOldestIsTheOneThatIsThereForLongest) {
@@ -38,4 +38,4 @@ TEST(Strangers, AnOriginIsAMachineWhateverItsPort) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr size_t kReadSize = 256 << 10;
@@ -84,4 +84,4 @@ Result<std::string_view> Stream::exchange(Instant deadline, const Clock& clock, 
   return std::string_view(plain_);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -12,7 +12,7 @@
 #include "net/socket.h"
 #include "net/tls.h"
 
-namespace dunlin {
+namespace dunlin::net {
 
 class Stream {
  public:
@@ -43,4 +43,4 @@ class Stream {
   std::string plain_;  // What it said, with TLS.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 constexpr size_t kPiece = 16 << 10;  // The plain bytes of one record.
@@ -248,4 +248,4 @@ Error TlsSession::explain(const char* doing) const {
                                           host_.empty() ? "" : " with ", host_, reason)};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -15,7 +15,7 @@
 struct ssl_st;  // OpenSSL's SSL and SSL_CTX.
 struct ssl_ctx_st;
 
-namespace dunlin {
+namespace dunlin::net {
 
 class TlsSession {
  public:
@@ -75,4 +75,4 @@ class TlsContext {
   std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -5,7 +5,7 @@
 #include "base/env.h"
 #include "testing/certificate.h"
 
-namespace dunlin {
+namespace dunlin::net {
 namespace {
 
 // A client and a server whose bytes go straight to each other.
@@ -168,4 +168,4 @@ TEST(Tls, BadFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::net

@@ -10,16 +10,16 @@
 
 #include "base/log.h"
 #include "base/names.h"
+#include "model/iterations/ledgers.h"
+#include "model/jobs/release.h"
+#include "model/jobs/submit.h"
+#include "model/jobs/tree.h"
 #include "model/keys.h"
-#include "model/ledgers.h"
 #include "model/owned.h"
-#include "model/release.h"
 #include "model/sound.h"
-#include "model/submit.h"
-#include "model/tree.h"
 #include "store/compare_and_set.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 namespace {
 
 constexpr size_t kGroupMax = 200;  // Jobs of one commit.
@@ -520,4 +520,4 @@ Result<void> Remover::flush() {
   return committed.error();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

@@ -25,7 +25,7 @@
 #include "model/rows.h"
 #include "store/request_store.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 
 struct RemoverOptions {
   size_t commit_rows = kBatchMax;  // That the store takes in one commit.
@@ -118,4 +118,4 @@ class Remover {
   std::vector<Write> waiting_;  // For the next commit.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

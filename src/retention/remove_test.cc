@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "model/list_jobs.h"
-#include "model/steer.h"
+#include "model/jobs/steer.h"
+#include "model/views/list_jobs.h"
 #include "testing/retention.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 namespace {
 
 class Remove : public TestRetention {
@@ -408,4 +408,4 @@ TEST_F(Remove, ADamagedRowIsLeftForPeopleToLookAt) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::retention

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 namespace {
 
 constexpr Millis kTryAgain = std::chrono::seconds(10);
@@ -50,4 +50,4 @@ void SweepThread::run() {
   if (store_ != nullptr && trouble.empty()) (void)sweeper_.leave(*store_).ok();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

@@ -12,7 +12,7 @@
 #include "retention/sweeper.h"
 #include "store/request_store.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 
 class SweepThread {
  public:
@@ -38,4 +38,4 @@ class SweepThread {
   std::thread thread_;  // Last: it uses the others.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
 #include "model/sound.h"
-#include "model/submit.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 namespace {
 
 using std::chrono::hours;
@@ -422,4 +422,4 @@ Result<void> Sweeper::sweep_history(Look& look) {
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

@@ -22,7 +22,7 @@
 #include "base/result.h"
 #include "retention/remove.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 
 inline constexpr uint64_t kKeepDefaultMs = uint64_t{30} * 24 * 3600 * 1000;
 inline constexpr uint64_t kKeepFailedDefaultMs = uint64_t{90} * 24 * 3600 * 1000;
@@ -120,4 +120,4 @@ class Sweeper {
   uint64_t removed_ = 0;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::retention

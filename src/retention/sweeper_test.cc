@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/names.h"
-#include "model/ledgers.h"
+#include "model/iterations/ledgers.h"
 #include "model/sound.h"
 #include "testing/retention.h"
 
-namespace dunlin {
+namespace dunlin::retention {
 namespace {
 
 using std::chrono::hours;
@@ -652,4 +652,4 @@ TEST(Rules, AreDurationsOrForEver) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::retention

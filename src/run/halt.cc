@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 using When = Halt::When;
@@ -71,4 +71,4 @@ When should_halt(const Halt& halt, uint64_t ok, uint64_t failed, uint64_t total)
   return reached > 0 && reached >= limit ? halt.when : When::never;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

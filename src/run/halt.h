@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 struct Halt {
   enum class When : uint8_t { never, soon, now };  // soon: what runs may end; now: it is killed.
@@ -25,4 +25,4 @@ Result<Halt> parse_halt(std::string_view text);
 // What is to be done after so many tasks ended well and badly, of `total`.
 Halt::When should_halt(const Halt& halt, uint64_t ok, uint64_t failed, uint64_t total);
 
-}  // namespace dunlin
+}  // namespace dunlin::run

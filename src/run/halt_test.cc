@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 using When = Halt::When;
@@ -56,4 +56,4 @@ TEST(Halt, APercentageIsOfAllTasks) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -18,8 +18,8 @@
 #include "base/who.h"
 #include "cli/output.h"
 #include "cli/usage.h"
-#include "client/field_options.h"
-#include "client/submit_verb.h"
+#include "client/submit/field_options.h"
+#include "client/submit/submit_verb.h"
 #include "run/halt.h"
 #include "run/run_folder.h"
 #include "run/run_show.h"
@@ -29,13 +29,13 @@
 #include "spec/draft.h"
 #include "worker/defaults.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 constexpr Millis kTick = Millis(200);
 constexpr Millis kLockWait = std::chrono::seconds(3);
 
-std::string shown_line(const SourceOptions& sources) {
+std::string shown_line(const sources::SourceOptions& sources) {
   std::string line = "dunlin run";
   if (!sources.array.empty()) line += " --array " + shell_quote(sources.array);
   if (!sources.json_lines.empty()) line += " --json-lines " + shell_quote(sources.json_lines);
@@ -51,7 +51,7 @@ std::string shown_line(const SourceOptions& sources) {
   return line;
 }
 
-Result<RunName> name_run(const SourceOptions& sources) {
+Result<RunName> name_run(const sources::SourceOptions& sources) {
   RunName name;
   std::error_code failed;
   name.cwd = std::filesystem::current_path(failed).string();
@@ -71,11 +71,11 @@ model::Spec complete(model::Spec spec, const RunName& name) {
   return spec;
 }
 
-Result<int> show_commands(const Gathered& gathered, const model::Spec& spec) {
+Result<int> show_commands(const sources::Gathered& gathered, const model::Spec& spec) {
   for (uint64_t task = 0; task < gathered.tasks; ++task) {
-    const auto values = TRY(values_of(gathered, task));
+    const auto values = TRY(client::values_of(gathered, task));
     const Expanded expanded = TRY(expand(spec, task, values));
-    TRY(print(shown_command(expanded) + '\n'));
+    TRY(cli::print(shown_command(expanded) + '\n'));
   }
   return kExitDone;
 }
@@ -135,16 +135,16 @@ void say_failures(const Runner& runner, const RunShow& show) {
   std::string text =
       fmt::format("{} of {} failed", runner.failed(), count_of(runner.total(), "task"));
   for (const std::string& line : show.failures()) text += "\n  " + line;
-  complain(text);
+  cli::complain(text);
 }
 
 int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool quiet) {
   if (!quiet) say_failures(runner, show);
   if (runner.complete()) return runner.failed() > 0 ? kExitFailed : kExitDone;
   if (!quiet) {
-    complain(fmt::format("{} after {} of {}; the same line goes on from there",
-                         loop.halted() ? "halted" : "interrupted", runner.ok() + runner.failed(),
-                         count_of(runner.total(), "task")));
+    cli::complain(fmt::format("{} after {} of {}; the same line goes on from there",
+                              loop.halted() ? "halted" : "interrupted",
+                              runner.ok() + runner.failed(), count_of(runner.total(), "task")));
   }
   return loop.halted() ? kExitFailed : loop.interrupted_code();
 }
@@ -183,7 +183,7 @@ void say_going_on(const RunVerb& verb, const Runner& runner, const RunShow& show
     text += fmt::format("; the last {} may be there twice", count_of(show.unmarked(), "output"));
   }
   if (const std::string gaps = show.gaps(); !gaps.empty()) text += "; " + gaps;
-  complain(text);
+  cli::complain(text);
 }
 
 // Something could not be shown. What was, is marked; the rest is shown when the run goes on.
@@ -191,26 +191,26 @@ Result<int> break_off(const Error& error, RunShow& show, bool quiet) {
   const Result<void> marked = show.close(false);
   if (show.broken_pipe()) return kExitPipe;  // Quietly, as any program whose reader went away.
   if (!show.interrupted()) return error;
-  if (!quiet) complain(error.what + "; the same line goes on");
+  if (!quiet) cli::complain(error.what + "; the same line goes on");
   return kExitInterrupted;
 }
 
-uint64_t fingerprint_of(const Gathered& gathered, const model::Spec& spec) {
+uint64_t fingerprint_of(const sources::Gathered& gathered, const model::Spec& spec) {
   std::string all = spec.SerializeAsString();
-  for (const Gathered::Blob& blob : gathered.blobs) {
+  for (const sources::Gathered::Blob& blob : gathered.blobs) {
     all += fmt::format("\n{} {:016x}", blob.name, fingerprint(blob.bytes));
   }
   return fingerprint(all);
 }
 
-Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& gathered,
+Result<int> run_all(const RunVerb& verb, const RunName& name, const sources::Gathered& gathered,
                     const model::Spec& spec, const Halt& halt, Leaving& leaving) {
   const uint64_t job = fingerprint_of(gathered, spec);
   if (!verb.fresh) leaving = LeavingRun::take_over(name.folder, job);
   if (leaving) {
     if (!verb.quiet) {
-      complain(fmt::format("all of {} had ended before; --fresh runs {} again",
-                           count_of(spec.tasks(), "task"), spec.tasks() == 1 ? "it" : "them"));
+      cli::complain(fmt::format("all of {} had ended before; --fresh runs {} again",
+                                count_of(spec.tasks(), "task"), spec.tasks() == 1 ? "it" : "them"));
     }
     leaving->remove_rest();
     return leaving->code();
@@ -220,13 +220,13 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
   TRY(show.open());
   remove_left_runs(name);
   if (const std::string others = others_unfinished(name); !others.empty() && !verb.quiet) {
-    complain(others);
+    cli::complain(others);
   }
   RunnerOptions options{.folder = name.folder, .slots = verb.slots, .spec = spec};
-  for (const Gathered::Blob& blob : gathered.blobs) {
+  for (const sources::Gathered::Blob& blob : gathered.blobs) {
     options.blobs.push_back(blob_of_bytes(blob.name, blob.bytes));
   }
-  if (options.slots == 0) options.slots = default_slots();
+  if (options.slots == 0) options.slots = worker::default_slots();
   if (halt.when != Halt::When::never) {
     options.enough = [halt, total = spec.tasks(), ok = uint64_t{0},
                       failed = uint64_t{0}](const model::Outcome& outcome) mutable {
@@ -262,18 +262,19 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const Gathered& ga
 }  // namespace
 
 Result<int> run(const RunVerb& verb, Leaving& leaving) {
-  if (verb.slots > kSlotsMax) {
-    return Error{Code::invalid, fmt::format("-j {} is more than {}", verb.slots, kSlotsMax)};
+  if (verb.slots > worker::kSlotsMax) {
+    return Error{Code::invalid,
+                 fmt::format("-j {} is more than {}", verb.slots, worker::kSlotsMax)};
   }
-  JobDraft draft = draft_from(Entrance::run, posix_clock().wall());
+  spec::JobDraft draft = spec::draft_from(spec::Entrance::run, posix_clock().wall());
   draft.options = verb.sources;
-  TRY(set_words(verb.said, draft));
-  SourceOptions& sources = draft.options;
+  TRY(spec::set_words(verb.said, draft));
+  sources::SourceOptions& sources = draft.options;
   sources.use_stdin = !draft.has("array") && !draft.has("json_lines");
   const RunName name = TRY(name_run(sources));
   const Halt halt = verb.halt.empty() ? Halt() : TRY(parse_halt(verb.halt));
   model::Spec spec = complete(std::move(draft.spec), name);
-  const Gathered gathered = TRY(gather(sources, input_blob_name(kRunId, "")));
+  const sources::Gathered gathered = TRY(sources::gather(sources, input_blob_name(kRunId, "")));
   spec.set_tasks(gathered.tasks);
   *spec.mutable_command() = gathered.command;
   *spec.mutable_inputs() = gathered.inputs;
@@ -282,7 +283,7 @@ Result<int> run(const RunVerb& verb, Leaving& leaving) {
   TRY(validate_spec(spec));
   if (const std::string said = strange_braces(spec.command(), spec.inputs());
       !said.empty() && !verb.quiet) {
-    complain(said);
+    cli::complain(said);
   }
   if (verb.dry_run) return show_commands(gathered, spec);
   return run_all(verb, name, gathered, spec, halt, leaving);
@@ -300,10 +301,10 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
       "  seq 1000 | dunlin run -j4 ./sim --seed {}\n"
       "  dunlin run --array 0-999 --bar ./sim {#}\n"
       "Killed or interrupted, the same line goes on where it was.\n");
-  SourceOptions& sources = verb.sources;
+  sources::SourceOptions& sources = verb.sources;
   command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)")
       ->check(why_no_jobs);
-  add_field_options(command, Entrance::run, verb.said);
+  client::add_field_options(command, spec::Entrance::run, verb.said);
   command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
       ->allow_extra_args(false);
   command.add_option("-n,--max-args", sources.max_args, "So many values for each task")
@@ -325,7 +326,7 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
     std::vector<std::string>& words = verb.sources.words;
     words = command.remaining();
     if (!words.empty() && words.front().starts_with('-')) {
-      exit_code = report({Code::invalid, unknown_run_option(command, words.front())});
+      exit_code = report({Code::invalid, cli::unknown_run_option(command, words.front())});
       return;
     }
     if (verb.cut) words = *verb.cut;
@@ -334,4 +335,4 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
   });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -15,11 +15,11 @@
 #include "sources/sources.h"
 #include "spec/words.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 struct RunVerb {
-  SourceOptions sources = {};  // But for those of the fields.
-  Words said = {};             // Fields of the job, as of any other (spec/fields.h).
+  sources::SourceOptions sources = {};  // But for those of the fields.
+  spec::Words said = {};                // Fields of the job, as of any other (spec/fields.h).
   std::optional<std::vector<std::string>> cut = {};  // The words after --, by cut_run_words().
   uint32_t slots = 0;                                // 0: as many as there are cores.
   bool keep_order = false;
@@ -44,4 +44,4 @@ Result<int> run(const RunVerb& verb, Leaving& leaving);
 // REQUIRES: all outlive the parsing, and `leaving` everything else.
 void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -16,9 +16,9 @@
 #include "run/runner.h"
 #include "sources/input.h"
 #include "stores/engine/file_store.h"
-#include "worker/keeper.h"
+#include "worker/slots/keeper.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,7 +49,7 @@ Result<void> write_end(const std::string& folder, const RunEnd& end) {
 }
 
 std::optional<RunEnd> read_end(const std::string& folder) {
-  const auto text = read_input(folder + kEndFile, kTextMax);
+  const auto text = sources::read_input(folder + kEndFile, kTextMax);
   if (!text.ok()) return std::nullopt;
   RunEnd end;
   std::istringstream words(text.value());
@@ -96,7 +96,7 @@ std::string holder_of(const std::string& folder) {
   const bool held = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   close(file);
   if (!held) return "";
-  const auto text = read_input(path, kTextMax);
+  const auto text = sources::read_input(path, kTextMax);
   const auto number =
       text.ok()
           ? parse_number("", std::string_view(text.value()).substr(0, text.value().find('\n')))
@@ -110,7 +110,7 @@ std::string others_unfinished(const RunName& name) {
   uint64_t others = 0;
   for (const auto& entry : fs::directory_iterator(runs, failed)) {
     if (entry.path() == name.folder || entry.path().has_extension()) continue;
-    const auto text = read_input(entry.path().string() + "/line.json", kTextMax);
+    const auto text = sources::read_input(entry.path().string() + "/line.json", kTextMax);
     if (!text.ok()) continue;
     const auto note = nlohmann::json::parse(text.value(), nullptr, false);
     if (!note.is_object() || !note.contains("cwd") || note["cwd"] != name.cwd) continue;
@@ -126,9 +126,9 @@ std::string others_unfinished(const RunName& name) {
 Result<void> discard_run(const std::string& folder) {
   std::error_code failed;
   if (fs::exists(folder, failed)) {
-    const auto store = open_file_store(posix_disk(), posix_clock(), folder + "/store");
+    const auto store = engine::open_file_store(posix_disk(), posix_clock(), folder + "/store");
     if (!store.ok() && store.error().code == Code::denied) return store.error();
-    TRY(end_left_behind(slots_folder(folder)));
+    TRY(worker::end_left_behind(slots_folder(folder)));
     rename_away(folder);
   }
   remove_all(leaving_name(folder));
@@ -178,4 +178,4 @@ void LeavingRun::remove_rest() {
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

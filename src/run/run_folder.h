@@ -11,7 +11,7 @@
 #include "base/env.h"
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 // What a run is known by: the folder it was started in and all words that make its tasks.
 struct RunName {
@@ -75,4 +75,4 @@ class LeavingRun {
   std::unique_ptr<FolderLock> lock_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::run

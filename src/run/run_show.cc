@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "client/submit_verb.h"
+#include "client/submit/submit_verb.h"
+#include "model/jobs/results.h"
 #include "model/keys.h"
-#include "model/results.h"
-#include "run/joblog.h"
+#include "run/output/joblog.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 constexpr size_t kFailuresShown = 5;
@@ -30,7 +30,7 @@ void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace
 
-RunShow::RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec,
+RunShow::RunShow(const RunVerb& verb, const sources::Gathered& gathered, const model::Spec& spec,
                  int signals)
     : verb_(verb),
       gathered_(gathered),
@@ -106,7 +106,7 @@ Result<void> RunShow::sync() const {
 }
 
 Result<std::string> RunShow::command_of(uint64_t task) const {
-  const auto values = TRY(values_of(gathered_, task));
+  const auto values = TRY(client::values_of(gathered_, task));
   return shown_command(TRY(expand(spec_, task, values)));
 }
 
@@ -119,8 +119,8 @@ Result<std::string> RunShow::joblog_line_of(uint64_t task) {
   return joblog_line(task, read->outcome, ":", TRY(command_of(task)));
 }
 
-Result<void> RunShow::add(std::vector<WorkerMind::Published> published) {
-  for (WorkerMind::Published& one : published) {
+Result<void> RunShow::add(std::vector<worker::WorkerMind::Published> published) {
+  for (worker::WorkerMind::Published& one : published) {
     arranger_.add({one.task, std::move(one.outcome), false});
   }
   return show_ready();
@@ -178,7 +178,7 @@ Result<void> RunShow::show(const Ended& ended) {
 Result<void> RunShow::print_output(const Ended& ended) {
   std::string tag;
   if (verb_.tag) {
-    for (const std::string& value : TRY(values_of(gathered_, ended.task))) {
+    for (const std::string& value : TRY(client::values_of(gathered_, ended.task))) {
       tag += (tag.empty() ? "" : " ") + value;
     }
   }
@@ -202,7 +202,7 @@ Result<void> RunShow::copy_output(const Ended& ended, std::string_view which,
 Result<std::string> RunShow::plain_folder(uint64_t task) const {
   std::vector<std::string> names;
   for (const std::string& name : spec_.inputs().columns()) names.push_back(name);
-  std::vector<std::string> values = TRY(values_of(gathered_, task));
+  std::vector<std::string> values = TRY(client::values_of(gathered_, task));
   if (values.empty()) {
     const int64_t step = spec_.inputs().step() == 0 ? 1 : spec_.inputs().step();
     values.push_back(std::to_string(spec_.inputs().first() + static_cast<int64_t>(task) * step));
@@ -278,4 +278,4 @@ void RunShow::clear_bar() {
   progress_after_ = Instant();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -13,23 +13,24 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "model/expand.h"
-#include "run/arranger.h"
-#include "run/joblog_file.h"
-#include "run/outlet.h"
-#include "run/progress.h"
-#include "run/result_files.h"
-#include "run/result_folders.h"
+#include "model/tasks/expand.h"
+#include "run/output/arranger.h"
+#include "run/output/joblog_file.h"
+#include "run/output/outlet.h"
+#include "run/output/progress.h"
+#include "run/output/result_files.h"
+#include "run/output/result_folders.h"
 #include "run/run_command.h"
 #include "run/runner.h"
 #include "run/shown.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 class RunShow {
  public:
   // `signals` end a write that waits for a reader.
-  RunShow(const RunVerb& verb, const Gathered& gathered, const model::Spec& spec, int signals);
+  RunShow(const RunVerb& verb, const sources::Gathered& gathered, const model::Spec& spec,
+          int signals);
   ~RunShow();
   RunShow(const RunShow&) = delete;
   RunShow& operator=(const RunShow&) = delete;
@@ -45,7 +46,7 @@ class RunShow {
   // without them: words for people; empty if it is nothing.
   const std::string& gaps() const { return gaps_; }
 
-  Result<void> add(std::vector<WorkerMind::Published> published);
+  Result<void> add(std::vector<worker::WorkerMind::Published> published);
   Result<void> end();  // No more will come.
 
   // Marks all that was written. With `complete`, only makes it durable: the marks will go, too.
@@ -81,9 +82,9 @@ class RunShow {
   Result<void> sync() const;
 
   const RunVerb& verb_;
-  const Gathered& gathered_;
+  const sources::Gathered& gathered_;
   const model::Spec& spec_;
-  FileStore* store_ = nullptr;  // After begin().
+  engine::FileStore* store_ = nullptr;  // After begin().
   Outlet out_;
   Outlet err_;
   JoblogFile joblog_;
@@ -104,4 +105,4 @@ class RunShow {
   std::unique_ptr<Marker> marker_;  // Its thread uses the files above.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::run

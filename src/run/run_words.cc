@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 enum class Kind { none, alone, takes_next };
@@ -70,4 +70,4 @@ std::string why_no_max_args(const std::string& text) {
   return fmt::format("{} is not a number of values for each task: write 1 or more", quote(text));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::run {
 
 // Takes what follows a -- in front of the command out of `words`, with the --; and the colon of
 // GNU parallel's `--header :`. `words` are those after `run`.
@@ -17,4 +17,4 @@ std::optional<std::vector<std::string>> cut_run_words(const CLI::App& run,
 std::string why_no_jobs(const std::string& text);
 std::string why_no_max_args(const std::string& text);
 
-}  // namespace dunlin
+}  // namespace dunlin::run

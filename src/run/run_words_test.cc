@@ -4,7 +4,7 @@
 
 #include "run/run_command.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -71,4 +71,4 @@ TEST(RunWords, NumbersAreNumbers) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -3,19 +3,20 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "model/progress.h"
+#include "model/jobs/progress.h"
 #include "model/rows.h"
 #include "stores/async_store.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 Instant RunClock::now() const { return posix_clock().now() + leapt_; }
 WallTime RunClock::wall() const { return posix_clock().wall(); }
 
 Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
   auto runner = std::make_unique<Runner>(Private{});
-  runner->store_ = TRY(open_file_store(posix_disk(), runner->clock_, options.folder + "/store"));
-  FileStore& store = *runner->store_;
+  runner->store_ =
+      TRY(engine::open_file_store(posix_disk(), runner->clock_, options.folder + "/store"));
+  engine::FileStore& store = *runner->store_;
   runner->clock_.leap();
   runner->total_ = options.spec.tasks();
   SubmitOptions how{.id = kRunId, .key = {}, .blobs = std::move(options.blobs)};
@@ -29,7 +30,7 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
     runner->earlier_ = counts.ok + counts.failed;
     runner->earlier_failed_ = counts.failed;
   }
-  AgentOptions agent;
+  worker::AgentOptions agent;
   agent.worker.id = "run";
   agent.worker.slots = options.slots;
   agent.worker.queue = job.record.queue();
@@ -45,19 +46,19 @@ Result<std::unique_ptr<Runner>> Runner::open(RunnerOptions options) {
     std::unique_ptr<RequestStore> another = store.connect();
     return another;
   };
-  std::unique_ptr<AsyncStore> async_store = async_lane_store(agent.connect);
-  runner->agent_ = TRY(Agent::start(std::move(agent), std::move(async_store)));
+  std::unique_ptr<stores::AsyncStore> async_store = stores::async_lane_store(agent.connect);
+  runner->agent_ = TRY(worker::Agent::start(std::move(agent), std::move(async_store)));
   return runner;
 }
 
-Result<std::vector<WorkerMind::Published>> Runner::turn(Instant until, int also) {
+Result<std::vector<worker::WorkerMind::Published>> Runner::turn(Instant until, int also) {
   agent_->turn(until, also);
   if (agent_->failure()) return *agent_->failure();
-  std::vector<WorkerMind::Published> published = agent_->take_published();
-  for (const WorkerMind::Published& one : published) {
+  std::vector<worker::WorkerMind::Published> published = agent_->take_published();
+  for (const worker::WorkerMind::Published& one : published) {
     ++(one.outcome.state() == model::STATE_OK ? ok_ : failed_);
   }
   return published;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -13,11 +13,11 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "model/submit.h"
+#include "model/jobs/submit.h"
 #include "stores/engine/file_store.h"
 #include "worker/agent.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 struct RunnerOptions {
   std::string folder = {};  // Of the store; what it holds from an earlier start counts.
@@ -64,7 +64,7 @@ class Runner {
   bool gone() { return agent_->mind().gone(); }
 
   // Waits until something happens, and returns what is durable now. `also` as in Agent::turn.
-  Result<std::vector<WorkerMind::Published>> turn(Instant until, int also);
+  Result<std::vector<worker::WorkerMind::Published>> turn(Instant until, int also);
 
   void start_no_more() { agent_->mind().start_no_more(); }
   bool idle() { return agent_->mind().busy() == 0; }
@@ -75,12 +75,12 @@ class Runner {
   // those about counts and the store.
   void end() { agent_.reset(); }
 
-  FileStore& store() { return *store_; }
+  engine::FileStore& store() { return *store_; }
 
  private:
   RunClock clock_;
-  std::unique_ptr<FileStore> store_;
-  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<engine::FileStore> store_;
+  std::unique_ptr<worker::Agent> agent_;
   uint64_t total_ = 0;
   uint64_t ok_ = 0;
   uint64_t failed_ = 0;
@@ -88,4 +88,4 @@ class Runner {
   uint64_t earlier_failed_ = 0;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::run

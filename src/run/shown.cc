@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/waker.h"
+#include "model/jobs/results.h"
+#include "model/jobs/tree.h"
 #include "model/keys.h"
-#include "model/results.h"
 #include "model/rows.h"
-#include "model/tree.h"
 #include "run/runner.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 constexpr size_t kRowsPerScan = 1000;
@@ -59,7 +59,7 @@ std::string Shown::row(uint64_t page) const {
   return found == pages_.end() ? std::string() : found->second;
 }
 
-Marker::Marker(std::unique_ptr<FileStore> store, std::function<Result<void>()> sync)
+Marker::Marker(std::unique_ptr<engine::FileStore> store, std::function<Result<void>()> sync)
     : store_(std::move(store)), sync_(std::move(sync)) {}
 
 void Marker::write(const Shown& shown, const std::set<uint64_t>& pages,
@@ -103,4 +103,4 @@ Result<void> Marker::wait() {
   return {};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

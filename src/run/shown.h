@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "stores/engine/file_store.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 inline constexpr const char* kShownTable = "shown";
 inline constexpr Millis kMarkEvery = Millis(100);  // At most so often: a mark costs a sync.
@@ -47,7 +47,7 @@ class Shown {
 class Marker {
  public:
   // `sync` makes durable what the marks will claim; it is called in the marker's thread.
-  Marker(std::unique_ptr<FileStore> store, std::function<Result<void>()> sync);
+  Marker(std::unique_ptr<engine::FileStore> store, std::function<Result<void>()> sync);
 
   // The rows of those tasks' pages are written, and the blobs, which nobody will read, go.
   // REQUIRES: !busy()
@@ -59,11 +59,11 @@ class Marker {
  private:
   Result<void> carry_out(const std::vector<Write>& writes, const std::vector<std::string>& blobs);
 
-  std::unique_ptr<FileStore> store_;  // Of the lane.
+  std::unique_ptr<engine::FileStore> store_;  // Of the lane.
   const std::function<Result<void>()> sync_;
   bool busy_ = false;
   Box<Result<void>> done_;
   Lane lane_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -6,13 +6,13 @@
 #include "run/runner.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 class ShownTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto opened = open_file_store(folder_ + "/store");
+    auto opened = engine::open_file_store(folder_ + "/store");
     ASSERT_TRUE(opened.ok());
     store_ = std::move(opened).value();
   }
@@ -35,7 +35,7 @@ class ShownTest : public testing::Test {
 
   const TestFolder temp_;
   const std::string folder_ = temp_.path();
-  std::unique_ptr<FileStore> store_;
+  std::unique_ptr<engine::FileStore> store_;
 };
 
 TEST_F(ShownTest, WhatHasAnOutcomeAndNoMarkWasNotShown) {
@@ -102,4 +102,4 @@ TEST_F(ShownTest, APageIsFullWhenAllOfItsTasksWereShown) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "model/placeholders.h"
+#include "model/tasks/placeholders.h"
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 bool is_column(std::string_view inside) {
@@ -51,4 +51,4 @@ std::string strange_braces(const model::Command& command, const model::Inputs& i
   return said;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -5,10 +5,10 @@
 
 #include "model/records.pb.h"
 
-namespace dunlin {
+namespace dunlin::run {
 
 // A sentence about the first of {-1}, {= CODE =}, and {3} of two sources; empty if there is none.
 // They stay as they are, because braces also belong to shells, to awk and to regular expressions.
 std::string strange_braces(const model::Command& command, const model::Inputs& inputs);
 
-}  // namespace dunlin
+}  // namespace dunlin::run

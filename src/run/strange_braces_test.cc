@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::run {
 namespace {
 
 std::string about(const std::string& line, int sources = 2, const std::string& colsep = "") {
@@ -45,4 +45,4 @@ TEST(StrangeBraces, WordsAreLookedAtToo) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::run

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "base/env_posix.h"
-#include "model/iterations.h"
+#include "model/iterations/iterations.h"
+#include "model/jobs/steer.h"
 #include "model/keys.h"
 #include "model/owned.h"
 #include "model/rows.h"
-#include "model/steer.h"
 #include "sdk/convert.h"
 #include "sdk/job_spec.h"
 #include "sdk/link.h"

@@ -4,7 +4,7 @@
 #include <dunlin/worker.h>
 #include <thread>
 
-#include "hub/token.h"
+#include "hub/access/token.h"
 #include "testing/hub.h"
 #include "testing/temp_folder.h"
 
@@ -87,7 +87,8 @@ TEST_F(SdkClient, FunctionsReturnTheirResults) {
 TEST_F(SdkClient, ATokenOfAnOwnerSubmitsForThatOwnerAndFindsNothingElse) {
   start_squares();
   const auto connect_as = [&](const std::string& owner) {
-    const std::string token = make_token(TestHub::kToken, Scope::submit, 0, owner).value();
+    const std::string token =
+        hub::make_token(TestHub::kToken, hub::Scope::submit, 0, owner).value();
     return Client::connect(url(hub), {.token = token}).value();
   };
   Client ann = connect_as("ann");

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "model/progress.h"
-#include "model/results.h"
+#include "model/jobs/progress.h"
+#include "model/jobs/results.h"
 
 namespace dunlin::sdk {
 

@@ -40,7 +40,7 @@ json delivery_of(Delivery delivery) {
 }
 
 // What a program has as C++ values goes into the draft as it is.
-void set_inputs(const JobOptions& job, JobDraft& draft) {
+void set_inputs(const JobOptions& job, spec::JobDraft& draft) {
   if (!job.values.empty()) {
     draft.said.emplace("values", "values");
     draft.sources.push_back({job.values, "", false});
@@ -52,7 +52,7 @@ void set_inputs(const JobOptions& job, JobDraft& draft) {
   }
   if (job.array != 0) {
     draft.said.emplace("array", "array");
-    draft.numbers = NumberList{job.first, job.step, job.array, {}};
+    draft.numbers = sources::NumberList{job.first, job.step, job.array, {}};
   }
   draft.options.any_bytes = true;
   draft.options.blob_name = "values";
@@ -110,24 +110,24 @@ std::vector<std::pair<std::string_view, json>> fields_of(const JobOptions& job) 
 }
 
 Result<Submission> submission_of(const JobOptions& job, const std::string& id, WallTime now) {
-  JobDraft draft = draft_from(Entrance::sdk, now);
+  spec::JobDraft draft = spec::draft_from(spec::Entrance::sdk, now);
   draft.here = ".";
   draft.spec.set_owner(user_name());
   for (const auto& [name, value] : fields_of(job)) {
-    if (!value.is_null()) TRY(set_field(name, value, draft));
+    if (!value.is_null()) TRY(spec::set_field(name, value, draft));
   }
-  if (!job.line.empty()) TRY(set_field("line", job.line, draft));
+  if (!job.line.empty()) TRY(spec::set_field("line", job.line, draft));
   set_inputs(job, draft);
   if (!job.function.empty()) {
     draft.spec.mutable_requires_()->add_tags(TRY(function_tag(job.function)));
   }
-  ReadyJob ready = TRY(finish_job(std::move(draft), input_blob_name(id, "")));
+  spec::ReadyJob ready = TRY(spec::finish_job(std::move(draft), input_blob_name(id, "")));
   Submission submission{.spec = std::move(ready.spec), .by_slots = ready.by_slots};
-  for (Gathered::Blob& blob : ready.blobs) {
+  for (sources::Gathered::Blob& blob : ready.blobs) {
     submission.blobs.push_back(blob_of_bytes(std::move(blob.name), std::move(blob.bytes)));
   }
   for (std::string& other : ready.after) submission.spec.add_after(std::move(other));
-  TRY(check_job(submission.spec, Entrance::sdk));
+  TRY(spec::check_job(submission.spec, spec::Entrance::sdk));
   return submission;
 }
 

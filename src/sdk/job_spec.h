@@ -11,8 +11,8 @@
 
 #include "base/env.h"
 #include "base/result.h"
+#include "model/jobs/submit.h"
 #include "model/records.pb.h"
-#include "model/submit.h"
 
 namespace dunlin::sdk {
 

@@ -6,10 +6,10 @@
 
 #include "base/env_posix.h"
 #include "base/printable.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
 #include "model/owned.h"
 #include "model/rows.h"
-#include "model/submit.h"
 #include "sdk/convert.h"
 #include "wire/token_text.h"
 
@@ -21,23 +21,24 @@ constexpr std::chrono::hours kLong = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-Result<std::shared_ptr<Link>> Link::open(const std::string& url, const OpenOptions& options) {
-  if (!is_hub_url(url)) {
+Result<std::shared_ptr<Link>> Link::open(const std::string& url,
+                                         const stores::OpenOptions& options) {
+  if (!stores::is_hub_url(url)) {
     return dunlin::Error{dunlin::Code::unsupported,
                          fmt::format("a client cannot use the store {}: give the URL of a hub, "
                                      "dunlin://HOST:PORT",
                                      quote_url(url))};
   }
-  auto store = TRY(open_store(url, options));
-  StoreAccess access = TRY(open_access(url, options));
+  auto store = TRY(stores::open_store(url, options));
+  stores::StoreAccess access = TRY(stores::open_access(url, options));
   const bool by_file = options.token.empty() && !options.token_file.empty();
-  const std::string token = by_file ? TRY(read_token(options.token_file)) : options.token;
+  const std::string token = by_file ? TRY(stores::read_token(options.token_file)) : options.token;
   return std::make_shared<Link>(Private(), std::move(store), std::move(access.async_store),
                                 owner_in_token(token));
 }
 
-Link::Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
-           std::string owner)
+Link::Link(Private, std::unique_ptr<RequestStore> store,
+           std::unique_ptr<stores::AsyncStore> async_store, std::string owner)
     : owner_(std::move(owner)),
       store_(std::move(store)),
       async_store_(std::move(async_store)),

@@ -21,9 +21,9 @@
 #include "base/env.h"
 #include "base/result.h"
 #include "base/waker.h"
-#include "model/progress.h"
+#include "model/jobs/progress.h"
+#include "model/jobs/results.h"
 #include "model/replies.h"
-#include "model/results.h"
 #include "store/request_store.h"
 #include "stores/async_store.h"
 #include "stores/open.h"
@@ -59,9 +59,10 @@ class Link {
   struct Private {};
 
  public:
-  Link(Private, std::unique_ptr<RequestStore> store, std::unique_ptr<AsyncStore> async_store,
-       std::string owner);
-  static Result<std::shared_ptr<Link>> open(const std::string& url, const OpenOptions& options);
+  Link(Private, std::unique_ptr<RequestStore> store,
+       std::unique_ptr<stores::AsyncStore> async_store, std::string owner);
+  static Result<std::shared_ptr<Link>> open(const std::string& url,
+                                            const stores::OpenOptions& options);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -117,8 +118,8 @@ class Link {
   std::mutex store_mutex_;
   std::unique_ptr<RequestStore> store_;
 
-  std::unique_ptr<AsyncStore> async_store_;  // Of the receiver, and these:
-  ReplyQueue replies_;                       // Its name is anybody's to read.
+  std::unique_ptr<stores::AsyncStore> async_store_;  // Of the receiver, and these:
+  ReplyQueue replies_;                               // Its name is anybody's to read.
   Random nonces_;
   uint64_t posted_ = 0;
   uint64_t pull_ = 0;  // The pull that is under way; 0: none.

@@ -21,8 +21,8 @@ namespace dunlin::sdk {
 inline namespace v1 {
 
 struct Worker::Impl {
-  AgentOptions agent = {};
-  std::unique_ptr<AsyncStore> async_store = {};  // Until it runs.
+  worker::AgentOptions agent = {};
+  std::unique_ptr<stores::AsyncStore> async_store = {};  // Until it runs.
   std::string id = {};
   bool own_folder = false;
   std::optional<dunlin::Error> refusal = {};  // Of a function.
@@ -41,8 +41,8 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 Result<void> prepare(const std::string& url, const ConnectOptions& connection,
                      const WorkerOptions& given, Worker::Impl& impl) {
-  TRY(check_user(given.allow_root));
-  dunlin::WorkerOptions options;
+  TRY(worker::check_user(given.allow_root));
+  dunlin::worker::WorkerOptions options;
   options.id = given.name;
   options.slots = given.slots;
   options.tags.insert(given.tags.begin(), given.tags.end());
@@ -50,7 +50,7 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
   options.gpus = given.gpus;
   options.hold = given.hold;
   options.idle_exit = given.idle_exit;
-  options = TRY(with_defaults(std::move(options)));
+  options = TRY(worker::with_defaults(std::move(options)));
   impl.own_folder = given.folder.empty();
   impl.agent.slots.folder =
       impl.own_folder ? TRY(state_folder("workers/" + options.id)) : given.folder;
@@ -59,10 +59,10 @@ Result<void> prepare(const std::string& url, const ConnectOptions& connection,
   impl.agent.slots.rules.foreign = true;
   impl.id = options.id;
   impl.agent.worker = std::move(options);
-  StoreAccess access = TRY(open_access(url, {.token = connection.token,
-                                             .token_file = connection.token_file,
-                                             .tls_ca = connection.tls_ca,
-                                             .make = false}));
+  stores::StoreAccess access = TRY(stores::open_access(url, {.token = connection.token,
+                                                             .token_file = connection.token_file,
+                                                             .tls_ca = connection.tls_ca,
+                                                             .make = false}));
   impl.agent.connect = std::move(access.connect);
   impl.agent.worker.commit_rows = access.commit_rows;
   impl.agent.worker.pace = access.pace;
@@ -76,7 +76,7 @@ Result<void> serve(Worker::Impl& impl) {
     return dunlin::Error{dunlin::Code::invalid, "this worker has run already: make a new one"};
   }
   const std::string folder = impl.agent.slots.folder;
-  auto agent = TRY(Agent::start(std::move(impl.agent), std::move(impl.async_store)));
+  auto agent = TRY(worker::Agent::start(std::move(impl.agent), std::move(impl.async_store)));
   bool drained = false;
   bool stopped = false;
   while (!agent->mind().gone() && !agent->mind().failure()) {
@@ -87,7 +87,7 @@ Result<void> serve(Worker::Impl& impl) {
   }
   const std::optional<dunlin::Error> failure = agent->mind().failure();
   agent.reset();
-  if (impl.own_folder) remove_slots_folder(folder);
+  if (impl.own_folder) worker::remove_slots_folder(folder);
   if (failure) return *failure;
   return {};
 }

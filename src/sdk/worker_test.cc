@@ -1,4 +1,4 @@
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
 #include <gtest/gtest.h>
 
@@ -6,13 +6,13 @@
 
 #include "base/env.h"
 
-namespace dunlin {
+namespace dunlin::sdk {
 namespace {
 
 // The public header cannot include ours.
 TEST(SdkWorker, HoldsItsTasksAsLongAsAnyOther) {
-  EXPECT_EQ(Millis(sdk::WorkerOptions().hold), WorkerOptions().hold);
+  EXPECT_EQ(Millis(sdk::WorkerOptions().hold), worker::WorkerOptions().hold);
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::sdk

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/keys.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 constexpr uint64_t kListedMax = 1'000'000;  // Numbers that are not a simple range.
@@ -95,4 +95,4 @@ Result<NumberList> parse_array(std::string_view text) {
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 
 struct NumberList {
   int64_t first = 0;
@@ -24,4 +24,4 @@ Result<NumberList> parse_array(std::string_view text);
 // For options, before anything else is looked at: what is wrong with it; empty if nothing is.
 std::string why_no_array(const std::string& text);
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -4,7 +4,7 @@
 
 #include "model/keys.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 std::string why(std::string_view text) {
@@ -60,4 +60,4 @@ TEST(Array, WhatIsNoArrayIsRefused) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -11,7 +11,7 @@
 
 #include "base/env_posix.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
@@ -167,4 +167,4 @@ Result<Readable> open_input(const std::string& file, uint64_t max) {
   return readable;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -13,7 +13,7 @@
 #include "base/env.h"
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 
 // All of it. `invalid` if it cannot be read or has more than `max` bytes.
 Result<std::string> read_input(const std::string& file, size_t max);
@@ -57,4 +57,4 @@ struct Readable {
 // What is not a plain file is first copied into a temporary one of at most `max` bytes.
 Result<Readable> open_input(const std::string& file, uint64_t max);
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

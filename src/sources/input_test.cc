@@ -10,7 +10,7 @@
 
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -100,4 +100,4 @@ TEST(Input, APipeIsCopiedSoThatItCanBeReadTwice) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::sources

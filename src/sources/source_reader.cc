@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "base/names.h"
-#include "model/submit_folder.h"
-#include "model/task_object.h"
+#include "model/tasks/submit_folder.h"
+#include "model/tasks/task_object.h"
 #include "sources/input.h"
 #include "sources/splitters.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
@@ -187,4 +187,4 @@ Result<ReadSource> read_source(const SourceOptions& options, const Colsep& colse
   return SourceReader(options, colsep).read(text, std::move(blob_name));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/colsep.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
+#include "model/tasks/colsep.h"
 #include "sources/sources.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 
 struct ReadSource {
   SourceWriter::Finished finished;
@@ -21,4 +21,4 @@ struct ReadSource {
 Result<ReadSource> read_source(const SourceOptions& options, const Colsep& colsep,
                                const SourceText& text, std::string blob_name);
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "model/colsep.h"
-#include "model/expand.h"
+#include "model/tasks/colsep.h"
+#include "model/tasks/expand.h"
 #include "sources/array.h"
 #include "sources/source_reader.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
@@ -158,4 +158,4 @@ Result<Gathered> gather(const SourceOptions& options, const std::string& blob_pr
   return gathered;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
 #include "model/records.pb.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 
 struct SourceText {
   std::vector<std::string> values;
@@ -76,4 +76,4 @@ Result<Gathered> gather(const SourceOptions& options, const std::string& blob_pr
 Result<Gathered> gather_inputs(const SourceOptions& options, std::vector<SourceText> sources,
                                const std::string& blob_prefix);
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -4,10 +4,10 @@
 
 #include <fstream>
 
-#include "model/expand.h"
+#include "model/tasks/expand.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -195,4 +195,4 @@ TEST_F(Sources, NothingToDoIsNoTask) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::sources {
 
 Result<void> LineSplitter::keep(std::string_view piece) {
   if (rest_.size() + piece.size() > line_max_) {
@@ -102,4 +102,4 @@ Result<void> CsvSplitter::finish() {
   return row_bytes_ == 0 ? Result<void>() : end_row();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::sources {
 
 // Lines, or whatever else ends with a certain byte. The last one may lack it.
 class LineSplitter {
@@ -66,4 +66,4 @@ class CsvSplitter {
   uint64_t row_line_ = 1;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::sources {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -81,4 +81,4 @@ TEST(Splitters, BrokenQuotesAreRefusedWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::sources

@@ -5,7 +5,7 @@
 #include "spec/fields.h"
 #include "spec/values.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 inline constexpr std::string_view kDurationSchema =
     R"({"type":"string","pattern":"^(0|[0-9]+(ms|s|m|h|d))$","maxLength":20,
@@ -48,4 +48,4 @@ inline constexpr FieldAccess kNeedAccess = {
     },
     .get = [](const model::Job& job) { return unless_empty((job.spec().requires_().*Get)()); }};
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -7,12 +7,12 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "model/expand.h"
-#include "model/submit.h"
-#include "model/submit_folder.h"
+#include "model/jobs/submit.h"
+#include "model/tasks/expand.h"
+#include "model/tasks/submit_folder.h"
 #include "spec/fields.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
@@ -68,8 +68,8 @@ Result<void> check_together(const JobDraft& draft) {
 }
 
 // What is typed has its command and more sources among the words.
-Result<Gathered> gather_of(JobDraft& draft, const std::string& blob_prefix) {
-  if (is_typed(draft.entrance)) return gather(draft.options, blob_prefix);
+Result<sources::Gathered> gather_of(JobDraft& draft, const std::string& blob_prefix) {
+  if (is_typed(draft.entrance)) return sources::gather(draft.options, blob_prefix);
   const auto commands = said_of(draft, {"argv", "command", "function", "builtin"});
   if (commands.empty() && !draft.options.has_objects()) {
     return invalid(
@@ -77,13 +77,13 @@ Result<Gathered> gather_of(JobDraft& draft, const std::string& blob_prefix) {
   }
   // Only whether there is a command is asked of these.
   draft.options.words.assign(commands.begin(), commands.end());
-  Gathered gathered;
+  sources::Gathered gathered;
   if (draft.numbers) {
     gathered.inputs.set_first(draft.numbers->first);
     gathered.inputs.set_step(draft.numbers->step);
     gathered.tasks = draft.numbers->count;
   } else {
-    gathered = TRY(gather_inputs(draft.options, std::move(draft.sources), blob_prefix));
+    gathered = TRY(sources::gather_inputs(draft.options, std::move(draft.sources), blob_prefix));
   }
   return gathered;
 }
@@ -131,7 +131,7 @@ Result<void> set_field(std::string_view name, const nlohmann::json& value, JobDr
 Result<ReadyJob> finish_job(JobDraft draft, const std::string& blob_prefix) {
   TRY(check_together(draft));
   draft.options.fresh_folder = draft.spec.cwd().empty() && (draft.has("cwd") || !draft.here);
-  Gathered gathered = TRY(gather_of(draft, blob_prefix));
+  sources::Gathered gathered = TRY(gather_of(draft, blob_prefix));
   if (gathered.tasks == 0) return invalid("the job has no values, so it would have no task");
   ReadyJob job{.spec = std::move(draft.spec),
                .key = std::move(draft.key),
@@ -160,4 +160,4 @@ Result<void> check_job(const model::Spec& spec, Entrance entrance) {
   return {};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

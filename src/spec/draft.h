@@ -18,13 +18,13 @@
 
 #include "base/env.h"
 #include "base/result.h"
-#include "model/iterations.h"
+#include "model/iterations/iterations.h"
 #include "model/keys.h"
 #include "model/records.pb.h"
 #include "sources/array.h"
 #include "sources/sources.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 inline constexpr size_t kStdinInlineMax = 2 << 10;  // Bytes in the job itself; more are a blob.
 
@@ -49,9 +49,9 @@ struct JobDraft {
   model::Spec spec = {};  // But for the inputs, the standard input, and `after`.
   std::string key = {};
   std::vector<std::string> after = {};
-  SourceOptions options = {};
-  std::vector<SourceText> sources = {};
-  std::optional<NumberList> numbers = {};  // An array that is not a text.
+  sources::SourceOptions options = {};
+  std::vector<sources::SourceText> sources = {};
+  std::optional<sources::NumberList> numbers = {};  // An array that is not a text.
   std::string stdin_bytes = {};
   IterationOptions iterations = {};
   // The fields that were set, and how they were written: perhaps by an old name.
@@ -73,8 +73,8 @@ struct ReadyJob {
   model::Spec spec = {};  // But for `after` and, unless it was said, the owner.
   std::string key = {};
   std::vector<std::string> after = {};
-  std::vector<Gathered::Blob> blobs = {};  // To be stored before the job is submitted.
-  bool by_slots = false;                   // As many partitions as there are slots.
+  std::vector<sources::Gathered::Blob> blobs = {};  // To be stored before the job is submitted.
+  bool by_slots = false;                            // As many partitions as there are slots.
 };
 
 // Reads the inputs and checks what can be said only when all fields are known. Blobs are called
@@ -84,4 +84,4 @@ Result<ReadyJob> finish_job(JobDraft draft, const std::string& blob_prefix);
 // All that can be checked without the store, of a spec that is complete.
 Result<void> check_job(const model::Spec& spec, Entrance entrance);
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 constexpr std::array<OldName, 4> kOldNames = {{
@@ -38,4 +38,4 @@ const JobField* find_field(std::string_view name, Entrance entrance) {
 
 std::span<const OldName> old_names() { return kOldNames; }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

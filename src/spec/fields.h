@@ -14,7 +14,7 @@
 #include "model/records.pb.h"
 #include "spec/draft.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 // How a word of a command line becomes a value.
 enum class Shape : uint8_t {
@@ -75,4 +75,4 @@ std::span<const JobField> input_fields();
 std::span<const JobField> attempt_fields();
 std::span<const JobField> queue_fields();
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "model/submit.h"
-#include "model/submit_folder.h"
+#include "model/jobs/submit.h"
+#include "model/tasks/submit_folder.h"
 #include "spec/access.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 using model::Spec;
@@ -202,4 +202,4 @@ constexpr JobField kRows[] = {
 
 std::span<const JobField> attempt_fields() { return kRows; }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

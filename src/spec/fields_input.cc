@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include "base/names.h"
-#include "model/colsep.h"
-#include "model/inputs.h"
+#include "model/jobs/inputs.h"
+#include "model/tasks/colsep.h"
 #include "spec/access.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 constexpr size_t kColsepMax = 1000;
@@ -86,7 +86,7 @@ Result<void> set_array(const Json& value, JobDraft& draft) {
   } else {
     return unexpected();
   }
-  TRY(parse_array(draft.options.array));
+  TRY(sources::parse_array(draft.options.array));
   return {};
 }
 Json get_array(const model::Job& job) {
@@ -345,4 +345,4 @@ constexpr JobField kRows[] = {
 
 std::span<const JobField> input_fields() { return kRows; }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

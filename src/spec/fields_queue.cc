@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/names.h"
-#include "model/ledgers.h"
-#include "model/submit.h"
+#include "model/counts.h"
+#include "model/iterations/ledgers.h"
+#include "model/jobs/submit.h"
 #include "spec/access.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 using model::Requirements;
@@ -271,4 +272,4 @@ constexpr JobField kRows[] = {
 
 std::span<const JobField> queue_fields() { return kRows; }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

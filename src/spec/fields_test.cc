@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "client/field_options.h"
-#include "client/job_file.h"
-#include "doors/rest/job_body.h"
+#include "client/submit/field_options.h"
+#include "client/submit/job_file.h"
+#include "doors/rest/bodies/job_body.h"
 #include "sdk/job_spec.h"
 #include "spec/read_back.h"
 #include "spec/schema.h"
 #include "spec/words.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 using nlohmann::json;
@@ -182,7 +182,7 @@ TEST(JobFields, AreOptionsOfTheCommandLineWithTheirHelp) {
   for (const Entrance entrance : {Entrance::command_line, Entrance::run}) {
     CLI::App app;
     Words said;
-    add_field_options(app, entrance, said);
+    client::add_field_options(app, entrance, said);
     for (const JobField& field : job_fields()) {
       const auto* const option = app.get_option_no_throw(as_written(field.name, entrance));
       EXPECT_EQ(option != nullptr, field.is_at(entrance)) << field.name;
@@ -243,9 +243,10 @@ TEST(JobFields, AreKeysOfAJobFile) {
       if (name == "json_lines") shown = R"([{ argv = ["a"] }, { x = 1 }])";
       text += name + " = " + shown + "\n";
     }
-    const auto jobs = parse_jobs(text, "jobs.toml", kNow, [](size_t) { return "jobs/j/input/"; });
+    const auto jobs =
+        client::parse_jobs(text, "jobs.toml", kNow, [](size_t) { return "jobs/j/input/"; });
     ASSERT_TRUE(jobs.ok()) << text << jobs.error().what;
-    const FileJob& job = jobs.value().front();
+    const client::FileJob& job = jobs.value().front();
     json back = spec_json(job_of({.spec = job.spec, .key = job.key, .after = job.after_ids}));
     EXPECT_EQ(back[std::string(field.name)], example->second.value) << text;
   }
@@ -347,4 +348,4 @@ TEST(JobFields, StandInTheGuideAsInTheTable) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -4,7 +4,7 @@
 
 #include "spec/fields.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 nlohmann::ordered_json spec_json(const model::Job& job) {
   nlohmann::ordered_json fields = nlohmann::ordered_json::object();
@@ -15,4 +15,4 @@ nlohmann::ordered_json spec_json(const model::Job& job) {
   return fields;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -7,8 +7,8 @@
 
 #include "model/records.pb.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 nlohmann::ordered_json spec_json(const model::Job& job);
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

@@ -5,7 +5,7 @@
 
 #include "spec/fields.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 using nlohmann::ordered_json;
@@ -71,4 +71,4 @@ std::string fields_guide() {
   return guide;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

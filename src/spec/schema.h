@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace dunlin {
+namespace dunlin::spec {
 
 // Of the object that POST /jobs takes.
 const std::string& job_schema();
@@ -12,4 +12,4 @@ const std::string& job_schema();
 // The rows of the table in Markdown, with its head.
 std::string fields_guide();
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

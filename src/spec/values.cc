@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 constexpr uint64_t kExitMax = 255;
@@ -108,4 +108,4 @@ std::string duration_text(uint64_t milliseconds) {
   return milliseconds == 0 ? "0" : fmt::format("{}ms", milliseconds);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

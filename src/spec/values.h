@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 using Json = nlohmann::json;
 
@@ -42,4 +42,4 @@ Result<std::vector<uint32_t>> parse_codes(std::string_view text);
 // As parse_duration() reads it, in the largest unit that is exact.
 std::string duration_text(uint64_t milliseconds);
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

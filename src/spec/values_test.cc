@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 TEST(FieldValues, ExitCodesAreListsOfRanges) {
@@ -33,4 +33,4 @@ TEST(FieldValues, WordsAreTextsAndNumbersAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::spec

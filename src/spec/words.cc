@@ -7,10 +7,10 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "model/submit_folder.h"
+#include "model/tasks/submit_folder.h"
 #include "spec/values.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 namespace {
 
 Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
@@ -92,4 +92,4 @@ std::string word_in(const Words& said, std::string_view field) {
   return found == said.end() || found->second.empty() ? "" : found->second.front();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

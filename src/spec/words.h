@@ -10,7 +10,7 @@
 #include "spec/draft.h"
 #include "spec/fields.h"
 
-namespace dunlin {
+namespace dunlin::spec {
 
 // What was typed: the words of each field by its name, of a flag "true".
 using Words = std::map<std::string, std::vector<std::string>, std::less<>>;
@@ -22,4 +22,4 @@ Result<void> set_words(const Words& said, JobDraft& draft);
 // The word of an option, or an empty one.
 std::string word_in(const Words& said, std::string_view field);
 
-}  // namespace dunlin
+}  // namespace dunlin::spec

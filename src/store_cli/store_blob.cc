@@ -10,7 +10,7 @@
 #include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
 using nlohmann::ordered_json;
@@ -46,10 +46,10 @@ Result<uint64_t> save_blob(Blobs& blobs, const std::string& name, const std::str
 
 }  // namespace
 
-Result<int> run(const BlobPutVerb& verb, const StoreTarget& target) {
+Result<int> run(const BlobPutVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(BlobEnd{.upload = 0, .name = verb.name, .size = 0}));
-  const Readable input = TRY(open_input(verb.file, kBlobMax));
-  const auto store = TRY(open_target(target, Missing::make));
+  const sources::Readable input = TRY(sources::open_input(verb.file, kBlobMax));
+  const auto store = TRY(cli::open_target(target, cli::Missing::make));
   const auto source = [&](uint64_t offset, size_t max) -> Result<std::string> {
     std::string bytes(max, '\0');
     bytes.resize(TRY(input.file->read(offset, bytes)));
@@ -57,65 +57,65 @@ Result<int> run(const BlobPutVerb& verb, const StoreTarget& target) {
   };
   TRY(store->blobs().put(verb.name, input.size, source));
   if (target.json) {
-    TRY(print(json_line(blob_json({verb.name, input.size}))));
+    TRY(cli::print(cli::json_line(blob_json({verb.name, input.size}))));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("{} {}\n", verb.name, human_size(input.size))));
+    TRY(cli::print(fmt::format("{} {}\n", verb.name, human_size(input.size))));
   }
   return kExitDone;
 }
 
-Result<int> run(const BlobGetVerb& verb, const StoreTarget& target) {
+Result<int> run(const BlobGetVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(BlobGet{verb.name, 0, 1}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   if (verb.file.empty() || verb.file == "-") {
     TRY(read_blob(store->blobs(), verb.name,
-                  [](uint64_t, const std::string& part) { return print(part); }));
+                  [](uint64_t, const std::string& part) { return cli::print(part); }));
     return kExitDone;
   }
   const uint64_t size = TRY(save_blob(store->blobs(), verb.name, verb.file));
   if (target.json) {
-    TRY(print(json_line(blob_json({verb.name, size}))));
+    TRY(cli::print(cli::json_line(blob_json({verb.name, size}))));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("{} {}\n", verb.file, human_size(size))));
+    TRY(cli::print(fmt::format("{} {}\n", verb.file, human_size(size))));
   }
   return kExitDone;
 }
 
-Result<int> run(const BlobEraseVerb& verb, const StoreTarget& target) {
+Result<int> run(const BlobEraseVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(BlobErase{verb.name}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   TRY(store->blobs().erase(verb.name));
   if (target.json) {
     ordered_json object = json_object();
     object["erased"] = verb.name;
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("erased blob {}\n", verb.name)));
+    TRY(cli::print(fmt::format("erased blob {}\n", verb.name)));
   }
   return kExitDone;
 }
 
-Result<int> run(const BlobListVerb& verb, const StoreTarget& target) {
+Result<int> run(const BlobListVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(BlobList{verb.prefix, "", kBlobsPerPage}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   std::string after;
   while (true) {
     const std::vector<BlobInfo> blobs = TRY(store->blobs().list(verb.prefix, after, kBlobsPerPage));
     if (blobs.empty()) return kExitDone;
     after = blobs.back().name;
-    Columns columns({{"SIZE", true}, {"NAME"}});
+    cli::Columns columns({{"SIZE", true}, {"NAME"}});
     std::string out;
     for (const BlobInfo& blob : blobs) {
       if (target.json) {
-        out += json_line(blob_json(blob));
+        out += cli::json_line(blob_json(blob));
       } else if (target.quiet) {
         out += blob.name + '\n';
       } else {
         columns.add({human_size(blob.size), blob.name});
       }
     }
-    TRY(print(columns.empty() ? out : columns.text()));
+    TRY(cli::print(columns.empty() ? out : columns.text()));
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

@@ -6,10 +6,10 @@
 
 #include "cli/verb_adder.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
-void add_queue_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
+void add_queue_verbs(CLI::App& store, StoreOptions& options, cli::VerbAdder& adder) {
   PushVerb& push = options.push;
   CLI::App& push_command = adder.add(store, "push", "Put a message into a queue, and print its id",
                                      "dunlin store push jobs --body 'hello'", push);
@@ -50,7 +50,7 @@ void add_queue_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
   depth_command.add_option("QUEUE", options.depth.queue)->required();
 }
 
-void add_table_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
+void add_table_verbs(CLI::App& store, StoreOptions& options, cli::VerbAdder& adder) {
   GetVerb& get = options.get;
   CLI::App& get_command =
       adder.add(store, "get", "Show rows of a table", "dunlin store get settings colour", get);
@@ -84,7 +84,7 @@ void add_table_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
   scan_command.add_option("--max", scan.max, "The most rows to list (default: all)");
 }
 
-void add_blob_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
+void add_blob_verbs(CLI::App& store, StoreOptions& options, cli::VerbAdder& adder) {
   CLI::App& blob = *store.add_subcommand("blob", "Large bytes: put, get, erase, list");
   blob.require_subcommand(1);
 
@@ -115,7 +115,7 @@ void add_blob_verbs(CLI::App& store, StoreOptions& options, VerbAdder& adder) {
 void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
   CLI::App& store = *app.add_subcommand("store", "Inspect a store, or change it by hand");
   store.require_subcommand(1);
-  VerbAdder adder(options.targets, exit_code);
+  cli::VerbAdder adder(options.targets, exit_code);
   add_queue_verbs(store, options, adder);
   add_table_verbs(store, options, adder);
   add_blob_verbs(store, options, adder);
@@ -138,4 +138,4 @@ void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code) {
       ->required();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

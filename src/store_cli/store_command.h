@@ -7,11 +7,11 @@
 #include "cli/target_options.h"
 #include "store_cli/store_verbs.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 
 // What the command line said; only the verb that was given counts.
 struct StoreOptions {
-  Targets targets;
+  cli::Targets targets;
   PushVerb push;
   PullVerb pull;
   FinishVerb finish;
@@ -35,4 +35,4 @@ struct StoreOptions {
 // Adds the subcommand; it leaves its exit code in `exit_code`. REQUIRES: all outlive the parsing.
 void add_store_command(CLI::App& app, StoreOptions& options, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

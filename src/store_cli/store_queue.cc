@@ -11,7 +11,7 @@
 #include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
 using nlohmann::ordered_json;
@@ -28,23 +28,23 @@ Result<std::string> body_of(const PushVerb& verb) {
   }
   if (verb.body) return *verb.body;
   if (verb.lines) return std::string();
-  return read_input(verb.body_file, kValueMax);
+  return sources::read_input(verb.body_file, kValueMax);
 }
 
-Result<int> push_one(const PushVerb& verb, std::string body, const StoreTarget& target) {
+Result<int> push_one(const PushVerb& verb, std::string body, const cli::StoreTarget& target) {
   std::vector<Message> messages(1);
   messages[0] = {.id = verb.id.empty() ? made_up_id() : verb.id, .body = std::move(body)};
   TRY(validate(Commit{.writes = {Push{verb.queue, messages}}}));
-  const auto store = TRY(open_target(target, Missing::make));
+  const auto store = TRY(cli::open_target(target, cli::Missing::make));
   TRY(store->queue().push(verb.queue, messages));
   const std::string& id = messages[0].id;
-  if (target.form() != Form::json) {
-    TRY(print(id + '\n'));
+  if (target.form() != cli::Form::json) {
+    TRY(cli::print(id + '\n'));
     return kExitDone;
   }
   ordered_json object = json_object();
   object["id"] = id;
-  TRY(print(json_line(object)));
+  TRY(cli::print(cli::json_line(object)));
   return kExitDone;
 }
 
@@ -57,7 +57,7 @@ class LinePusher {
   uint64_t pushed() const { return pushed_; }
 
   Result<void> run() {
-    LineReader reader(STDIN_FILENO, kValueMax);
+    sources::LineReader reader(STDIN_FILENO, kValueMax);
     while (true) {
       std::vector<std::string> lines = TRY(reader.next(kLinesPerPush));
       if (lines.empty()) return {};
@@ -89,10 +89,10 @@ class LinePusher {
   uint64_t pushed_ = 0;
 };
 
-Result<int> push_lines(const PushVerb& verb, const StoreTarget& target) {
+Result<int> push_lines(const PushVerb& verb, const cli::StoreTarget& target) {
   const Message first{.id = verb.id.empty() ? "1" : verb.id + ".1", .body = {}};
   TRY(validate(Commit{.writes = {Push{verb.queue, {first}}}}));
-  const auto store = TRY(open_target(target, Missing::make));
+  const auto store = TRY(cli::open_target(target, cli::Missing::make));
   LinePusher pusher(*store, verb);
   if (const Result<void> pushed = pusher.run(); !pushed.ok()) {
     return Error{pushed.error().code,
@@ -102,11 +102,12 @@ Result<int> push_lines(const PushVerb& verb, const StoreTarget& target) {
   if (target.json) {
     ordered_json object = json_object();
     object["pushed"] = pusher.pushed();
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else if (target.quiet) {
-    TRY(print(fmt::format("{}\n", pusher.pushed())));
+    TRY(cli::print(fmt::format("{}\n", pusher.pushed())));
   } else {
-    TRY(print(fmt::format("pushed {} to {}\n", count_of(pusher.pushed(), "message"), verb.queue)));
+    TRY(cli::print(
+        fmt::format("pushed {} to {}\n", count_of(pusher.pushed(), "message"), verb.queue)));
   }
   return kExitDone;
 }
@@ -134,17 +135,17 @@ Result<std::vector<Lease>> parse_leases(const std::vector<std::string>& argument
   return leases;
 }
 
-Result<int> run(const PushVerb& verb, const StoreTarget& target) {
+Result<int> run(const PushVerb& verb, const cli::StoreTarget& target) {
   std::string body = TRY(body_of(verb));
   return verb.lines ? push_lines(verb, target) : push_one(verb, std::move(body), target);
 }
 
-Result<int> run(const PullVerb& verb, const StoreTarget& target) {
+Result<int> run(const PullVerb& verb, const cli::StoreTarget& target) {
   const Millis hold = TRY(parse_duration(verb.hold));
   const Millis wait = TRY(parse_duration(verb.wait));
   TRY(validate(Pull{verb.queue, verb.max, hold, wait}));
-  const auto store = TRY(open_target(target, Missing::refuse));
-  Columns columns({{"ID"}, {"TOKEN", true}, {"ATTEMPT", true}, {"BODY"}});
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
+  cli::Columns columns({{"ID"}, {"TOKEN", true}, {"ATTEMPT", true}, {"BODY"}});
   std::string out;
   for (const Delivery& one : TRY(store->queue().pull(verb.queue, verb.max, hold, wait))) {
     if (target.json) {
@@ -153,38 +154,39 @@ Result<int> run(const PullVerb& verb, const StoreTarget& target) {
       object["token"] = one.lease.token;
       object["attempt"] = one.attempt;
       add_bytes(object, "body", one.body);
-      out += json_line(object);
+      out += cli::json_line(object);
     } else if (target.quiet) {
       out += fmt::format("{}\t{}\n", lease_text(one.lease), escape(one.body));
     } else {
       columns.add({one.lease.id, std::to_string(one.lease.token), std::to_string(one.attempt),
-                   cell(one.body)});
+                   cli::cell(one.body)});
     }
   }
-  TRY(print(columns.empty() ? out : columns.text()));
+  TRY(cli::print(columns.empty() ? out : columns.text()));
   return kExitDone;
 }
 
-Result<int> run(const FinishVerb& verb, const StoreTarget& target) {
+Result<int> run(const FinishVerb& verb, const cli::StoreTarget& target) {
   const std::vector<Lease> leases = TRY(parse_leases(verb.leases));
   TRY(validate(Commit{.writes = {Finish{verb.queue, leases}}}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   TRY(store->queue().finish(verb.queue, leases));
   if (target.json) {
     ordered_json object = json_object();
     object["finished"] = leases.size();
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("finished {} of {}\n", count_of(leases.size(), "message"), verb.queue)));
+    TRY(cli::print(
+        fmt::format("finished {} of {}\n", count_of(leases.size(), "message"), verb.queue)));
   }
   return kExitDone;
 }
 
-Result<int> run(const RenewVerb& verb, const StoreTarget& target) {
+Result<int> run(const RenewVerb& verb, const cli::StoreTarget& target) {
   const Millis hold = TRY(parse_duration(verb.hold));
   const std::vector<Lease> leases = TRY(parse_leases(verb.leases));
   TRY(validate(Renew{verb.queue, leases, hold}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   const std::vector<Lease> lost = TRY(store->queue().renew(verb.queue, leases, hold));
   if (target.json) {
     ordered_json object = json_object();
@@ -193,7 +195,7 @@ Result<int> run(const RenewVerb& verb, const StoreTarget& target) {
     for (const Lease& lease : lost) {
       object["lost"].push_back(ordered_json{{"id", lease.id}, {"token", lease.token}});
     }
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else {
     std::string out;
     if (!target.quiet) {
@@ -203,7 +205,7 @@ Result<int> run(const RenewVerb& verb, const StoreTarget& target) {
     for (const Lease& lease : lost) {
       out += (target.quiet ? "" : "lost ") + lease_text(lease) + '\n';
     }
-    TRY(print(out));
+    TRY(cli::print(out));
   }
   if (lost.empty()) return kExitDone;
   return Error{Code::conflict,
@@ -211,20 +213,20 @@ Result<int> run(const RenewVerb& verb, const StoreTarget& target) {
                            count_of(lost.size(), "lease"), verb.queue)};
 }
 
-Result<int> run(const DepthVerb& verb, const StoreTarget& target) {
+Result<int> run(const DepthVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(AskDepth{verb.queue}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   const Depth depth = TRY(store->queue().depth(verb.queue));
   if (target.json) {
-    TRY(print(json_line(depth_json(verb.queue, depth))));
+    TRY(cli::print(cli::json_line(depth_json(verb.queue, depth))));
   } else if (target.quiet) {
-    TRY(print(fmt::format("{}\n", depth.ready)));
+    TRY(cli::print(fmt::format("{}\n", depth.ready)));
   } else {
-    Columns columns({{"READY", true}, {"LEASED", true}});
+    cli::Columns columns({{"READY", true}, {"LEASED", true}});
     columns.add({std::to_string(depth.ready), std::to_string(depth.leased)});
-    TRY(print(columns.text()));
+    TRY(cli::print(columns.text()));
   }
   return kExitDone;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

@@ -9,21 +9,21 @@
 #include "sources/input.h"
 #include "store_cli/store_verbs.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
 using nlohmann::ordered_json;
 
 constexpr size_t kRowsPerPage = 1000;
 
-Columns row_columns() { return Columns({{"KEY"}, {"VERSION", true}, {"VALUE"}}); }
+cli::Columns row_columns() { return cli::Columns({{"KEY"}, {"VERSION", true}, {"VALUE"}}); }
 
 std::string row_json(const Row& row) {
   ordered_json object = json_object();
   object["key"] = row.key;
   object["version"] = row.version;
   add_bytes(object, "value", row.value);
-  return json_line(object);
+  return cli::json_line(object);
 }
 
 Result<std::string> value_of(const PutVerb& verb) {
@@ -32,15 +32,15 @@ Result<std::string> value_of(const PutVerb& verb) {
         Code::invalid,
         "give either a VALUE or --value-file FILE (a VALUE that begins with '-' goes after '--')"};
   }
-  return verb.value ? *verb.value : read_input(verb.value_file, kValueMax);
+  return verb.value ? *verb.value : sources::read_input(verb.value_file, kValueMax);
 }
 
 }  // namespace
 
-Result<int> run(const GetVerb& verb, const StoreTarget& target) {
+Result<int> run(const GetVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(Get{verb.table, verb.keys}));
-  const auto store = TRY(open_target(target, Missing::refuse));
-  Columns columns = row_columns();
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
+  cli::Columns columns = row_columns();
   std::string out;
   std::string missing;
   for (const Row& row : TRY(store->table().get(verb.table, verb.keys))) {
@@ -51,52 +51,52 @@ Result<int> run(const GetVerb& verb, const StoreTarget& target) {
     } else if (target.quiet) {
       out += row.value + '\n';
     } else {
-      columns.add({row.key, std::to_string(row.version), cell(row.value)});
+      columns.add({row.key, std::to_string(row.version), cli::cell(row.value)});
     }
   }
-  TRY(print(columns.empty() ? out : columns.text()));
+  TRY(cli::print(columns.empty() ? out : columns.text()));
   if (missing.empty()) return kExitDone;
   return Error{Code::not_found,
                fmt::format("table {} has no row {}: `dunlin store scan {}` shows what it has",
                            verb.table, missing, verb.table)};
 }
 
-Result<int> run(const PutVerb& verb, const StoreTarget& target) {
+Result<int> run(const PutVerb& verb, const cli::StoreTarget& target) {
   const Row row{.key = verb.key,
                 .value = TRY(value_of(verb)),
                 .version = verb.fresh ? 0 : verb.version.value_or(kAnyVersion)};
   TRY(validate(Commit{.writes = {Put{verb.table, row.key, row.value, row.version}}}));
-  const auto store = TRY(open_target(target, Missing::make));
+  const auto store = TRY(cli::open_target(target, cli::Missing::make));
   const uint64_t version = TRY(store->table().put(verb.table, row));
   if (target.json) {
     ordered_json object = json_object();
     object["key"] = row.key;
     object["version"] = version;
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else {
-    TRY(print(fmt::format("{}{}\n", target.quiet ? "" : "version ", version)));
+    TRY(cli::print(fmt::format("{}{}\n", target.quiet ? "" : "version ", version)));
   }
   return kExitDone;
 }
 
-Result<int> run(const EraseVerb& verb, const StoreTarget& target) {
+Result<int> run(const EraseVerb& verb, const cli::StoreTarget& target) {
   const uint64_t version = verb.version.value_or(kAnyVersion);
   TRY(validate(Commit{.writes = {Erase{verb.table, verb.key, version}}}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   TRY(store->table().erase(verb.table, verb.key, version));
   if (target.json) {
     ordered_json object = json_object();
     object["erased"] = verb.key;
-    TRY(print(json_line(object)));
+    TRY(cli::print(cli::json_line(object)));
   } else if (!target.quiet) {
-    TRY(print(fmt::format("erased {} of {}\n", verb.key, verb.table)));
+    TRY(cli::print(fmt::format("erased {} of {}\n", verb.key, verb.table)));
   }
   return kExitDone;
 }
 
-Result<int> run(const ScanVerb& verb, const StoreTarget& target) {
+Result<int> run(const ScanVerb& verb, const cli::StoreTarget& target) {
   TRY(validate(Scan{verb.table, verb.prefix, "", kRowsPerPage}));
-  const auto store = TRY(open_target(target, Missing::refuse));
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   uint64_t left = verb.max == 0 ? UINT64_MAX : verb.max;
   std::string after;
   while (left > 0) {
@@ -105,7 +105,7 @@ Result<int> run(const ScanVerb& verb, const StoreTarget& target) {
     if (rows.empty()) break;
     after = rows.back().key;
     left -= rows.size();
-    Columns columns = row_columns();
+    cli::Columns columns = row_columns();
     std::string out;
     for (const Row& row : rows) {
       if (target.json) {
@@ -113,12 +113,12 @@ Result<int> run(const ScanVerb& verb, const StoreTarget& target) {
       } else if (target.quiet) {
         out += row.key + '\n';
       } else {
-        columns.add({row.key, std::to_string(row.version), cell(row.value)});
+        columns.add({row.key, std::to_string(row.version), cli::cell(row.value)});
       }
     }
-    TRY(print(columns.empty() ? out : columns.text()));
+    TRY(cli::print(columns.empty() ? out : columns.text()));
   }
   return kExitDone;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

@@ -10,12 +10,12 @@
 #include "stores/engine/check.h"
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string info_json(const Info& info, const std::vector<Made>& made) {
+std::string info_json(const Info& info, const std::vector<stores::Made>& made) {
   ordered_json object = json_object();
   object["queues"] = ordered_json::array();
   for (const Info::QueueInfo& queue : info.queues) {
@@ -31,26 +31,26 @@ std::string info_json(const Info& info, const std::vector<Made>& made) {
   object["live_bytes"] = info.live_bytes;
   object["disk_bytes"] = info.disk_bytes;
   object["made"] = ordered_json::array();
-  for (const Made& one : made) {
+  for (const stores::Made& one : made) {
     object["made"].push_back(ordered_json{{"service", one.service}, {"name", one.name}});
   }
-  return json_line(object);
+  return cli::json_line(object);
 }
 
-std::string info_text(const Info& info, const std::vector<Made>& made) {
-  Columns queues({{"QUEUE"}, {"READY", true}, {"LEASED", true}});
+std::string info_text(const Info& info, const std::vector<stores::Made>& made) {
+  cli::Columns queues({{"QUEUE"}, {"READY", true}, {"LEASED", true}});
   for (const Info::QueueInfo& queue : info.queues) {
     queues.add({queue.name, std::to_string(queue.depth.ready), std::to_string(queue.depth.leased)});
   }
-  Columns tables({{"TABLE"}, {"ROWS", true}});
+  cli::Columns tables({{"TABLE"}, {"ROWS", true}});
   for (const Info::TableInfo& table : info.tables) {
     tables.add({table.name, std::to_string(table.rows)});
   }
   std::string out;
   if (!queues.empty()) out += queues.text() + '\n';
   if (!tables.empty()) out += tables.text() + '\n';
-  Columns services({{"SERVICE"}, {"MADE"}});
-  for (const Made& one : made) services.add({one.service, one.name});
+  cli::Columns services({{"SERVICE"}, {"MADE"}});
+  for (const stores::Made& one : made) services.add({one.service, one.name});
   if (!services.empty()) out += services.text() + '\n';
   out += fmt::format("{}, {}, {} ({})\n", count_of(info.queues.size(), "queue"),
                      count_of(info.tables.size(), "table"), count_of(info.blobs, "blob"),
@@ -60,7 +60,7 @@ std::string info_text(const Info& info, const std::vector<Made>& made) {
                            human_size(info.disk_bytes));
 }
 
-std::string check_json(const CheckReport& report) {
+std::string check_json(const engine::CheckReport& report) {
   ordered_json object = json_object();
   object["whole"] = report.damages.empty();
   object["segments"] = report.segments;
@@ -77,14 +77,14 @@ std::string check_json(const CheckReport& report) {
   object["torn_bytes"] = report.torn_bytes;
   object["locked"] = report.locked;
   object["damages"] = ordered_json::array();
-  for (const Damage& damage : report.damages) {
+  for (const engine::Damage& damage : report.damages) {
     object["damages"].push_back(
         ordered_json{{"file", damage.file}, {"offset", damage.offset}, {"what", damage.what}});
   }
-  return json_line(object);
+  return cli::json_line(object);
 }
 
-std::string check_text(const CheckReport& report) {
+std::string check_text(const engine::CheckReport& report) {
   std::string out =
       fmt::format("read {} of log in {}: {}, {}\n", human_size(report.log_bytes),
                   count_of(report.segments, "segment"),
@@ -108,9 +108,9 @@ std::string check_text(const CheckReport& report) {
   return out;
 }
 
-std::string damage_text(const CheckReport& report) {
+std::string damage_text(const engine::CheckReport& report) {
   std::string out;
-  for (const Damage& damage : report.damages) {
+  for (const engine::Damage& damage : report.damages) {
     out += fmt::format("{}: damaged at offset {}: {}\n", damage.file, damage.offset, damage.what);
   }
   return out;
@@ -118,43 +118,43 @@ std::string damage_text(const CheckReport& report) {
 
 }  // namespace
 
-Result<int> run(const InfoVerb& /*verb*/, const StoreTarget& target) {
-  const auto store = TRY(open_target(target, Missing::refuse));
+Result<int> run(const InfoVerb& /*verb*/, const cli::StoreTarget& target) {
+  const auto store = TRY(cli::open_target(target, cli::Missing::refuse));
   const Info info = TRY(store->info());
-  std::vector<Made> made;
-  if (auto listed = list_made(target.at, open_options(target)); listed.ok()) {
+  std::vector<stores::Made> made;
+  if (auto listed = stores::list_made(target.at, cli::open_options(target)); listed.ok()) {
     made = std::move(listed).value();
   } else if (listed.error().code ==
              Code::denied) {  // A user of a store need not be allowed to list an account.
-    complain("cannot list what was made: " + listed.error().what);
+    cli::complain("cannot list what was made: " + listed.error().what);
   } else {
     return listed.error();
   }
   if (target.json) {
-    TRY(print(info_json(info, made)));
+    TRY(cli::print(info_json(info, made)));
   } else if (target.quiet) {
-    TRY(print(fmt::format("{}\n", info.live_bytes)));
+    TRY(cli::print(fmt::format("{}\n", info.live_bytes)));
   } else {
-    TRY(print(info_text(info, made)));
+    TRY(cli::print(info_text(info, made)));
   }
   return kExitDone;
 }
 
-Result<int> run(const CheckVerb& verb, const StoreTarget& target) {
-  const CheckReport report = TRY(check_store(posix_disk(), verb.folder));
+Result<int> run(const CheckVerb& verb, const cli::StoreTarget& target) {
+  const engine::CheckReport report = TRY(engine::check_store(posix_disk(), verb.folder));
   const bool whole = report.damages.empty();
   if (target.json) {
-    TRY(print(check_json(report)));
+    TRY(cli::print(check_json(report)));
   } else if (target.quiet) {
-    TRY(print(damage_text(report)));
+    TRY(cli::print(damage_text(report)));
   } else {
     const std::string verdict =
         whole ? fmt::format("{} is whole\n", verb.folder)
               : fmt::format("{} is damaged in {}: keep a copy and restore a backup\n", verb.folder,
                             count_of(report.damages.size(), "place"));
-    TRY(print(check_text(report) + damage_text(report) + verdict));
+    TRY(cli::print(check_text(report) + damage_text(report) + verdict));
   }
   return whole ? kExitDone : kExitFailed;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

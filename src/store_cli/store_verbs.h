@@ -15,7 +15,7 @@
 #include "cli/store_target.h"
 #include "store/store.h"
 
-namespace dunlin {
+namespace dunlin::store_cli {
 
 struct PushVerb {
   std::string queue = {};
@@ -94,26 +94,26 @@ struct CheckVerb {
   std::string folder = {};
 };
 
-Result<int> run(const PushVerb& verb, const StoreTarget& target);
-Result<int> run(const PullVerb& verb, const StoreTarget& target);
-Result<int> run(const FinishVerb& verb, const StoreTarget& target);
-Result<int> run(const RenewVerb& verb, const StoreTarget& target);
-Result<int> run(const DepthVerb& verb, const StoreTarget& target);
-Result<int> run(const GetVerb& verb, const StoreTarget& target);
-Result<int> run(const PutVerb& verb, const StoreTarget& target);
-Result<int> run(const EraseVerb& verb, const StoreTarget& target);
-Result<int> run(const ScanVerb& verb, const StoreTarget& target);
-Result<int> run(const BlobPutVerb& verb, const StoreTarget& target);
-Result<int> run(const BlobGetVerb& verb, const StoreTarget& target);
-Result<int> run(const BlobEraseVerb& verb, const StoreTarget& target);
-Result<int> run(const BlobListVerb& verb, const StoreTarget& target);
-Result<int> run(const InfoVerb& verb, const StoreTarget& target);
-Result<int> run(const InitVerb& verb, const StoreTarget& target);
-Result<int> run(const KeepVerb& verb, const StoreTarget& target);
-Result<int> run(const DestroyVerb& verb, const StoreTarget& target);
-Result<int> run(const CheckVerb& verb, const StoreTarget& target);
+Result<int> run(const PushVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const PullVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const FinishVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const RenewVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const DepthVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const GetVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const PutVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const EraseVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const ScanVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const BlobPutVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const BlobGetVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const BlobEraseVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const BlobListVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const InfoVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const InitVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const KeepVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const DestroyVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const CheckVerb& verb, const cli::StoreTarget& target);
 
 // The leases that the arguments of finish and renew name.
 Result<std::vector<Lease>> parse_leases(const std::vector<std::string>& arguments);
 
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

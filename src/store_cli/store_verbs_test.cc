@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::store_cli {
 namespace {
 
 using Leases = std::vector<Lease>;
@@ -47,7 +47,7 @@ TEST(StoreVerbs, APutTakesItsValueFromOnePlace) {
 }
 
 TEST(StoreVerbs, BadNamesAreRefusedBeforeTheStoreIsOpened) {
-  const StoreTarget nowhere{.at = "dunlin://no-such-host.invalid:1"};
+  const cli::StoreTarget nowhere{.at = "dunlin://no-such-host.invalid:1"};
   EXPECT_EQ(run(PullVerb{.queue = "bad name"}, nowhere).error().code, Code::invalid);
   EXPECT_EQ(run(PullVerb{.queue = "q", .hold = "5"}, nowhere).error().code, Code::invalid);
   EXPECT_EQ(run(DepthVerb{.queue = ""}, nowhere).error().code, Code::invalid);
@@ -57,4 +57,4 @@ TEST(StoreVerbs, BadNamesAreRefusedBeforeTheStoreIsOpened) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::store_cli

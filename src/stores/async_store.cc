@@ -8,7 +8,7 @@
 #include "base/lane.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 class AsyncHubStore final : public AsyncStore {
@@ -137,4 +137,4 @@ std::unique_ptr<AsyncStore> async_lane_store(Connect connect) {
   return std::make_unique<AsyncLaneStore>(std::move(connect));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -13,7 +13,7 @@
 #include "stores/hub/hub_store.h"
 #include "wire/codec.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 class AsyncStore {
  public:
@@ -35,4 +35,4 @@ std::unique_ptr<AsyncStore> async_hub_store(std::unique_ptr<HubStore> store);
 using Connect = std::function<Result<std::unique_ptr<RequestStore>>()>;
 std::unique_ptr<AsyncStore> async_lane_store(Connect connect);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

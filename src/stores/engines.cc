@@ -8,7 +8,7 @@
 #include "stores/mixed_engine.h"
 #include "stores/postgres_engine.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr std::array kEngines = {
@@ -89,4 +89,4 @@ Error bad_url(std::string_view url, std::string_view why) {
                                      forms_of([](const Engine&) { return true; }))};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 // One way to write an engine's URL.
 struct UrlForm {
@@ -54,4 +54,4 @@ std::string lasting_forms();
 // The store's URL, `why` it cannot be used, and what there is instead. Shows no password.
 Error bad_url(std::string_view url, std::string_view why);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 std::string document(const std::string& name) {
@@ -143,4 +143,4 @@ TEST(Engines, TheDocumentOfCommandsNamesWhatOutlivesAProgram) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -7,7 +7,7 @@
 #include "stores/engines.h"
 #include "url/url.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr std::string_view kPlain = "dunlin://";
@@ -64,4 +64,4 @@ Result<HubAddress> parse_hub_url(std::string_view url) {
   return address;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

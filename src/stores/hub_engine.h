@@ -8,7 +8,7 @@
 
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 // `invalid` says which part is wrong.
 Result<HubAddress> parse_hub_url(std::string_view url);
@@ -17,4 +17,4 @@ Result<std::unique_ptr<RequestStore>> open_hub_engine(const std::string& url,
                                                       const OpenOptions& options);
 Result<StoreAccess> access_hub_engine(const std::string& url, const OpenOptions& options);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -8,7 +8,7 @@
 #include "stores/engine/file_store.h"
 #include "stores/engines.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr std::string_view kMemory = "memory:";
@@ -23,11 +23,12 @@ Result<void> find_file_store(const std::string& folder) {
                                             folder)};
 }
 
-Result<std::unique_ptr<FileStore>> open_folder(const std::string& url, const OpenOptions& options) {
+Result<std::unique_ptr<engine::FileStore>> open_folder(const std::string& url,
+                                                       const OpenOptions& options) {
   const std::string folder = url.substr(kFile.size());
   if (folder.empty()) return bad_url(url, "names no folder");
   if (!options.make) TRY(find_file_store(folder));
-  return open_file_store(folder);
+  return engine::open_file_store(folder);
 }
 
 }  // namespace
@@ -46,8 +47,8 @@ Result<std::unique_ptr<RequestStore>> open_file_engine(const std::string& url,
 
 // The engine is in this process: every lane has a store of its own on it.
 Result<StoreAccess> access_file_engine(const std::string& url, const OpenOptions& options) {
-  const std::unique_ptr<FileStore> opened = TRY(open_folder(url, options));
-  Connect connect = [first = std::shared_ptr<FileStore>(opened->connect())] {
+  const std::unique_ptr<engine::FileStore> opened = TRY(open_folder(url, options));
+  Connect connect = [first = std::shared_ptr<engine::FileStore>(opened->connect())] {
     std::unique_ptr<RequestStore> next = first->connect();
     return Result<std::unique_ptr<RequestStore>>(std::move(next));
   };
@@ -57,4 +58,4 @@ Result<StoreAccess> access_file_engine(const std::string& url, const OpenOptions
   return access;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -7,7 +7,7 @@
 
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 Result<std::unique_ptr<RequestStore>> open_memory_engine(const std::string& url,
                                                          const OpenOptions& options);
@@ -17,4 +17,4 @@ Result<std::unique_ptr<RequestStore>> open_file_engine(const std::string& url,
                                                        const OpenOptions& options);
 Result<StoreAccess> access_file_engine(const std::string& url, const OpenOptions& options);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -16,7 +16,7 @@
 #include "stores/engines.h"
 #include "stores/mixed/mixed_store.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 // The engines of a mixed store. Without blobs= they are where the table is.
@@ -94,18 +94,19 @@ Result<Cloud> cloud_of(const std::string& url, const OpenOptions& options) {
   return found;
 }
 
-Result<ConnectHints> hints_of(const std::string& url, const OpenOptions& options) {
+Result<mixed::ConnectHints> hints_of(const std::string& url, const OpenOptions& options) {
   if (is_aws(url)) {
     Cloud there = TRY(cloud_of(url, options));
     there.options.deadline = there.options.connect_wait = kHintsWait;
-    return ConnectHints([there]() -> Result<std::unique_ptr<Hints>> {
-      return std::unique_ptr<Hints>(std::make_unique<cloud::SqsHints>(there.address, there.options,
-                                                                      posix_clock(), posix_disk()));
+    return mixed::ConnectHints([there]() -> Result<std::unique_ptr<mixed::Hints>> {
+      return std::unique_ptr<mixed::Hints>(std::make_unique<cloud::SqsHints>(
+          there.address, there.options, posix_clock(), posix_disk()));
     });
   }
-  const AmqpAddress address = TRY(parse_amqp_url(url));
-  return ConnectHints(
-      [address]() -> Result<std::unique_ptr<Hints>> { return amqp_hints(address, posix_clock()); });
+  const amqp::AmqpAddress address = TRY(amqp::parse_amqp_url(url));
+  return mixed::ConnectHints([address]() -> Result<std::unique_ptr<mixed::Hints>> {
+    return amqp::amqp_hints(address, posix_clock());
+  });
 }
 
 Result<std::unique_ptr<RequestStore>> open_table(const std::string& url,
@@ -126,7 +127,7 @@ Result<std::unique_ptr<RequestStore>> open_table(const std::string& url,
                                             printable_url(url), prepared.error().what)};
 }
 
-Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, MixedParts& parts) {
+Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, mixed::MixedParts& parts) {
   if (in_cloud(url.blobs)) {
     const Cloud there = TRY(cloud_of(url.blobs, options));
     parts.blobs =
@@ -139,8 +140,8 @@ Result<void> open_blobs(const MixedUrl& url, const OpenOptions& options, MixedPa
 
 Result<void> check_queue(const std::string& url) {
   if (!is_amqp(url)) return {};
-  const AmqpAddress address = TRY(parse_amqp_url(url));
-  const Result<void> there = check_amqp(address, posix_clock());
+  const amqp::AmqpAddress address = TRY(amqp::parse_amqp_url(url));
+  const Result<void> there = amqp::check_amqp(address, posix_clock());
   if (there.ok()) return {};
   return Error{there.error().code, "RabbitMQ, queue= in the store URL: " + there.error().what};
 }
@@ -222,8 +223,8 @@ Result<MixedUrl> parse_usable(const std::string& url, const OpenOptions& options
 
 Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& options) {
   const MixedUrl parts = TRY(parse_usable(url, options));
-  const ConnectHints hints = TRY(hints_of(parts.queue, options));
-  const auto shared = std::make_shared<MixedShared>(hints);
+  const mixed::ConnectHints hints = TRY(hints_of(parts.queue, options));
+  const auto shared = std::make_shared<mixed::MixedShared>(hints);
   MixedEngines engines;
   size_t bytes = kBatchBytesMax;
   if (is_aws(parts.table)) {
@@ -234,14 +235,14 @@ Result<MixedEngines> mixed_engines(const std::string& url, const OpenOptions& op
   engines.connect = [=, rows = engines.commit_rows]() -> Result<std::unique_ptr<RequestStore>> {
     auto table = TRY(open_table(parts.table, options));
     auto hinted = TRY(hints());
-    MixedParts made{.table = std::move(table),
-                    .hints = std::move(hinted),
-                    .shared = shared,
-                    .writes_max = rows,
-                    .bytes_max = bytes};
+    mixed::MixedParts made{.table = std::move(table),
+                           .hints = std::move(hinted),
+                           .shared = shared,
+                           .writes_max = rows,
+                           .bytes_max = bytes};
     TRY(open_blobs(parts, options, made));
     return std::unique_ptr<RequestStore>(
-        std::make_unique<MixedStore>(std::move(made), posix_clock(), random_seed()));
+        std::make_unique<mixed::MixedStore>(std::move(made), posix_clock(), random_seed()));
   };
   return engines;
 }
@@ -310,4 +311,4 @@ Result<void> destroy_mixed_engine(const std::string& url, const OpenOptions& opt
   return {};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -8,7 +8,7 @@
 
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 Result<std::unique_ptr<RequestStore>> open_mixed_engine(const std::string& url,
                                                         const OpenOptions& options);
@@ -17,4 +17,4 @@ Result<bool> init_mixed_engine(const std::string& url, const OpenOptions& option
 Result<std::vector<Made>> list_mixed_engine(const std::string& url, const OpenOptions& options);
 Result<void> destroy_mixed_engine(const std::string& url, const OpenOptions& options);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

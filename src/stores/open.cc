@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "stores/engines.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr size_t kTokenMax = 2 << 10;  // With room to spare in a hello.
@@ -80,4 +80,4 @@ Result<std::string> read_token(const std::string& file) {
   return token;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -14,7 +14,7 @@
 #include "stores/async_store.h"
 #include "stores/hub/hub_store.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 struct OpenOptions {
   std::string token = {};         // For a hub.
@@ -59,4 +59,4 @@ bool is_hub_url(std::string_view url);
 // What the file holds, without the white space around it.
 Result<std::string> read_token(const std::string& file);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

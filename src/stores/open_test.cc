@@ -10,7 +10,7 @@
 #include "stores/hub_engine.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 // A file with some text, for as long as the test runs.
@@ -142,4 +142,4 @@ TEST(Open, LookingMakesNoStore) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::stores

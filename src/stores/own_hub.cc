@@ -14,7 +14,7 @@
 #include "base/who.h"
 #include "stores/hub_engine.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr size_t kNoteMax = 8 << 10;
@@ -176,4 +176,4 @@ std::string own_token_file(const std::string& url) {
   return note && runs(*note) ? note->token_file : std::string();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

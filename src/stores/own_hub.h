@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 // The notes of one hub, from its start until it ends in order. What a hub that was killed leaves
 // behind does no harm: it is looked at only while that very process runs, and not another one with
@@ -36,4 +36,4 @@ std::optional<std::string> own_hub();
 // The file with the token of the hub at that URL, if it is one of ours; else empty.
 std::string own_token_file(const std::string& url);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

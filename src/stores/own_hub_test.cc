@@ -12,7 +12,7 @@
 #include "base/who.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 class OwnHub : public testing::Test {
@@ -155,4 +155,4 @@ TEST(ProcessBirth, IsTheSameWhileAProcessLivesAndNoneAfterwards) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::stores

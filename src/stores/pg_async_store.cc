@@ -9,7 +9,7 @@
 #include "base/wait.h"
 #include "stores/postgres/pg_store.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr Millis kTryMax = Millis(10'000);
@@ -29,7 +29,7 @@ struct Parked {
 
 class AsyncPgStore final : public AsyncStore {
  public:
-  AsyncPgStore(PgAddress address, const Clock& clock)
+  AsyncPgStore(postgres::PgAddress address, const Clock& clock)
       : clock_(clock), engine_(std::move(address), clock), thread_([this] { run(); }) {}
   ~AsyncPgStore() override {
     ending_ = true;
@@ -102,7 +102,7 @@ class AsyncPgStore final : public AsyncStore {
   }
 
   const Clock& clock_;
-  PgEngine engine_;             // Of the thread.
+  postgres::PgEngine engine_;   // Of the thread.
   std::vector<Parked> parked_;  // Of the thread.
   Box<Posted> inbox_;
   Box<NumberedAnswer> answers_;
@@ -112,8 +112,8 @@ class AsyncPgStore final : public AsyncStore {
 
 }  // namespace
 
-std::unique_ptr<AsyncStore> async_pg_store(PgAddress address, const Clock& clock) {
+std::unique_ptr<AsyncStore> async_pg_store(postgres::PgAddress address, const Clock& clock) {
   return std::make_unique<AsyncPgStore>(std::move(address), clock);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -7,8 +7,8 @@
 #include "stores/async_store.h"
 #include "stores/postgres/link.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
-std::unique_ptr<AsyncStore> async_pg_store(PgAddress address, const Clock& clock);
+std::unique_ptr<AsyncStore> async_pg_store(postgres::PgAddress address, const Clock& clock);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

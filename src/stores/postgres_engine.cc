@@ -7,7 +7,7 @@
 #include "stores/postgres/pg_store.h"
 #include "stores/postgres/schema.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr Millis kSetUpMax = std::chrono::minutes(1);
@@ -16,27 +16,27 @@ constexpr Millis kSetUpMax = std::chrono::minutes(1);
 
 Result<std::unique_ptr<RequestStore>> open_postgres_engine(const std::string& url,
                                                            const OpenOptions& options) {
-  const PgOptions pg{.deadline = options.deadline, .connect_wait = options.connect_wait};
-  std::unique_ptr<RequestStore> store = TRY(open_postgres(url, pg, posix_clock()));
+  const postgres::PgOptions pg{.deadline = options.deadline, .connect_wait = options.connect_wait};
+  std::unique_ptr<RequestStore> store = TRY(postgres::open_postgres(url, pg, posix_clock()));
   return store;
 }
 
 Result<StoreAccess> access_postgres_engine(const std::string& url, const OpenOptions& options) {
   TRY(open_postgres_engine(url, options));  // It is there, and has a schema.
   StoreAccess access;
-  access.async_store = async_pg_store(TRY(parse_postgres_url(url)), posix_clock());
+  access.async_store = async_pg_store(TRY(postgres::parse_postgres_url(url)), posix_clock());
   access.connect = [url, options] { return open_postgres_engine(url, options); };
   return access;
 }
 
 Result<bool> init_postgres_engine(const std::string& url, const OpenOptions& /*options*/) {
-  PgLink link(TRY(parse_postgres_url(url)), posix_clock());
-  return init_schema(link, posix_clock().now() + kSetUpMax);
+  postgres::PgLink link(TRY(postgres::parse_postgres_url(url)), posix_clock());
+  return postgres::init_schema(link, posix_clock().now() + kSetUpMax);
 }
 
 Result<void> destroy_postgres_engine(const std::string& url, const OpenOptions& /*options*/) {
-  PgLink link(TRY(parse_postgres_url(url)), posix_clock());
-  return destroy_schema(link, posix_clock().now() + kSetUpMax);
+  postgres::PgLink link(TRY(postgres::parse_postgres_url(url)), posix_clock());
+  return postgres::destroy_schema(link, posix_clock().now() + kSetUpMax);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

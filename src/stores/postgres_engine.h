@@ -7,7 +7,7 @@
 
 #include "stores/open.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 Result<std::unique_ptr<RequestStore>> open_postgres_engine(const std::string& url,
                                                            const OpenOptions& options);
@@ -15,4 +15,4 @@ Result<StoreAccess> access_postgres_engine(const std::string& url, const OpenOpt
 Result<bool> init_postgres_engine(const std::string& url, const OpenOptions& options);
 Result<void> destroy_postgres_engine(const std::string& url, const OpenOptions& options);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

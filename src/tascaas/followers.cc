@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "model/ledgers.h"
-#include "model/list_jobs.h"
+#include "model/iterations/ledgers.h"
 #include "model/rows.h"
+#include "model/views/list_jobs.h"
 #include "model/workers.h"
 #include "tascaas/change_dispatch.h"
 

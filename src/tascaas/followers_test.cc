@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "balance/advice.h"
-#include "model/ledgers.h"
+#include "model/iterations/ledgers.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/infrastructures.h"
 #include "tascaas/tenants.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/json.h"
+#include "model/views/json.h"
 #include "tascaas/dispatcher.h"
 #include "tascaas/followers.h"
 #include "tascaas/tenants.h"

@@ -6,7 +6,7 @@
 
 #include "balance/task.h"
 #include "base/names.h"
-#include "model/json.h"
+#include "model/views/json.h"
 #include "tascaas/intake.h"
 #include "tascaas/job.h"
 #include "tascaas/keys.h"

@@ -247,8 +247,8 @@ TEST_F(Retire, AJobFileWhoseJobIsGoneGoesToo) {
 
 TEST_F(Retire, TheSweeperDoesIt) {
   end_one("a.config");
-  ASSERT_TRUE(write_rule(store_->table(), rule_, false).ok());
-  Sweeper sweeper({.sole = true, .not_before = WallTime(), .chores = {retire}});
+  ASSERT_TRUE(retention::write_rule(store_->table(), rule_, false).ok());
+  retention::Sweeper sweeper({.sole = true, .not_before = WallTime(), .chores = {retire}});
   ASSERT_TRUE(sweeper.sweep(*store_, {Instant(), now_}).ok());
   EXPECT_NE(left(), before_);
   for (Millis passed(0); passed <= kKeep; passed += hours(1)) {

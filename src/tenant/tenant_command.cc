@@ -5,10 +5,10 @@
 
 #include "cli/verb_adder.h"
 
-namespace dunlin {
+namespace dunlin::tenant {
 namespace {
 
-void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, VerbAdder& adder) {
+void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, cli::VerbAdder& adder) {
   CLI::App& command = adder.add(tenant, "add", "Make a tenant, and print its secret once",
                                 "dunlin tenant add physics --max-partitions 40", verb);
   command.add_option("NAME", verb.name)->required();
@@ -41,7 +41,7 @@ void add_verb_add(CLI::App& tenant, TenantAddVerb& verb, VerbAdder& adder) {
 void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) {
   CLI::App& tenant = *app.add_subcommand("tenant", "Manage the tenants of the REST service");
   tenant.require_subcommand(1);
-  VerbAdder adder(options.targets, exit_code);
+  cli::VerbAdder adder(options.targets, exit_code);
   add_verb_add(tenant, options.add, adder);
   adder.add(tenant, "list", "List the tenants", "dunlin tenant list", options.list);
 
@@ -78,4 +78,4 @@ void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code) 
             options.infra);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::tenant

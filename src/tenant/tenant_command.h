@@ -8,10 +8,10 @@
 #include "cli/target_options.h"
 #include "tenant/tenant_verbs.h"
 
-namespace dunlin {
+namespace dunlin::tenant {
 
 struct TenantOptions {
-  Targets targets;
+  cli::Targets targets;
   TenantAddVerb add;
   TenantListVerb list;
   TenantRemoveVerb remove;
@@ -26,4 +26,4 @@ struct TenantOptions {
 // parsing.
 void add_tenant_commands(CLI::App& app, TenantOptions& options, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::tenant

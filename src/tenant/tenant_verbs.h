@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/store_target.h"
 
-namespace dunlin {
+namespace dunlin::tenant {
 
 struct TenantAddVerb {
   std::string name = {};
@@ -42,13 +42,13 @@ struct TenantJobsVerb {
 };
 struct InfraVerb {};
 
-Result<int> run(const TenantAddVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantListVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantRemoveVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantPutVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantGetVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantFilesVerb& verb, const StoreTarget& target);
-Result<int> run(const TenantJobsVerb& verb, const StoreTarget& target);
-Result<int> run(const InfraVerb& verb, const StoreTarget& target);
+Result<int> run(const TenantAddVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantListVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantRemoveVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantPutVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantGetVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantFilesVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const TenantJobsVerb& verb, const cli::StoreTarget& target);
+Result<int> run(const InfraVerb& verb, const cli::StoreTarget& target);
 
-}  // namespace dunlin
+}  // namespace dunlin::tenant

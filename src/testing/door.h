@@ -11,13 +11,13 @@
 
 #include "base/digest.h"
 #include "doors/aws/door.h"
+#include "hub/access/aws_keys.h"
 #include "hub/aws_host.h"
-#include "hub/aws_keys.h"
 #include "store/memory.h"
 
 namespace dunlin {
 
-class TestDoor final : public Peers, public Clock {
+class TestDoor final : public net::Peers, public Clock {
  public:
   explicit TestDoor(std::unique_ptr<Core> core = memory_core(),
                     size_t kept_max = aws::Door::kKeptMax)
@@ -25,23 +25,23 @@ class TestDoor final : public Peers, public Clock {
         sessions_(*this, *core_, *this, std::string(kAdmin)),
         door_(*this, host_, *this, false, kept_max) {
     host_.attach(sessions_, door_, *this, std::string(kAdmin));
-    key = make_aws_key(kAdmin, Scope::admin, 0);
+    key = hub::make_aws_key(kAdmin, hub::Scope::admin, 0);
   }
 
   // From now on requests are signed with a key of these scopes, which ends after that time.
-  void use_key(Scopes scopes, Millis life = std::chrono::hours(1)) {
+  void use_key(hub::Scopes scopes, Millis life = std::chrono::hours(1)) {
     const auto end = std::chrono::floor<std::chrono::seconds>(wall_ + life);
-    key = make_aws_key(kAdmin, scopes, end.time_since_epoch().count());
+    key = hub::make_aws_key(kAdmin, scopes, end.time_since_epoch().count());
   }
 
   // A new connection to the door.
-  PeerId connect() {
+  net::PeerId connect() {
     connections_[++last_peer_];
     door_.opened(last_peer_, false);
     return last_peer_;
   }
   // What the client says, and what the hub does about it until it waits for something.
-  void say(PeerId peer, std::string_view bytes) {
+  void say(net::PeerId peer, std::string_view bytes) {
     Connection& connection = connections_.at(peer);
     connection.unread += bytes;
     if (connection.finishing) return;
@@ -49,11 +49,11 @@ class TestDoor final : public Peers, public Clock {
     settle();
   }
   // The same without the hub's turn.
-  void say_only(PeerId peer, std::string_view bytes) {
+  void say_only(net::PeerId peer, std::string_view bytes) {
     connections_.at(peer).unread += bytes;
     deliver(peer);
   }
-  void leave(PeerId peer) {
+  void leave(net::PeerId peer) {
     connections_.erase(peer);
     static_cast<void>(door_.closed(peer));
     settle();
@@ -73,17 +73,17 @@ class TestDoor final : public Peers, public Clock {
   }
 
   // All that the client has been told since the last time.
-  std::string hear(PeerId peer) {
+  std::string hear(net::PeerId peer) {
     std::string heard = std::exchange(connections_.at(peer).out, {});
     settle();
     return heard;
   }
-  bool finished(PeerId peer) const { return connections_.at(peer).finishing; }
-  bool is_paused(PeerId peer) const { return connections_.at(peer).paused; }
+  bool finished(net::PeerId peer) const { return connections_.at(peer).finishing; }
+  bool is_paused(net::PeerId peer) const { return connections_.at(peer).paused; }
 
   // A request as a client signs it with `key`.
   std::string request(std::string_view service, std::string_view method, std::string_view target,
-                      std::string_view body, Headers headers = {}) const {
+                      std::string_view body, http::Headers headers = {}) const {
     const size_t question = std::min(target.find('?'), target.size());
     aws::Signable signable;
     signable.method = method;
@@ -94,10 +94,10 @@ class TestDoor final : public Peers, public Clock {
     signable.headers = std::move(headers);
     signable.headers.emplace_back("host", "hub.test:9324");
     signable.headers.emplace_back("x-amz-date", aws::amz_time(wall()));
-    if (service == "s3" && !find_header(signable.headers, "x-amz-content-sha256")) {
+    if (service == "s3" && !http::find_header(signable.headers, "x-amz-content-sha256")) {
       signable.headers.emplace_back("x-amz-content-sha256", signable.payload_hash);
     }
-    if (const auto* said = find_header(signable.headers, "x-amz-content-sha256")) {
+    if (const auto* said = http::find_header(signable.headers, "x-amz-content-sha256")) {
       signable.payload_hash = *said;
     }
     std::string text = fmt::format("{} {} HTTP/1.1\r\n", method, target);
@@ -115,7 +115,7 @@ class TestDoor final : public Peers, public Clock {
 
   // The reply to one request on a connection of its own.
   std::string ask(std::string_view request_bytes) {
-    const PeerId peer = connect();
+    const net::PeerId peer = connect();
     say(peer, request_bytes);
     std::string heard = hear(peer);
     leave(peer);
@@ -164,22 +164,22 @@ class TestDoor final : public Peers, public Clock {
   }
 
   // For the door and the sessions.
-  std::string* outgoing(PeerId peer) override {
+  std::string* outgoing(net::PeerId peer) override {
     const auto found = connections_.find(peer);
     return found == connections_.end() ? nullptr : &found->second.out;
   }
-  void greeted(PeerId /*peer*/) override {}
-  void pause(PeerId peer, bool paused) override {
+  void greeted(net::PeerId /*peer*/) override {}
+  void pause(net::PeerId peer, bool paused) override {
     if (connections_.contains(peer)) connections_[peer].paused = paused;
   }
-  bool clogged(PeerId peer) const override {
+  bool clogged(net::PeerId peer) const override {
     const auto found = connections_.find(peer);
     return found != connections_.end() && found->second.out.size() > clogged_at;
   }
-  void finish(PeerId peer) override {
+  void finish(net::PeerId peer) override {
     if (connections_.contains(peer)) connections_[peer].finishing = true;
   }
-  std::string name_of(PeerId /*peer*/) const override { return "test"; }
+  std::string name_of(net::PeerId /*peer*/) const override { return "test"; }
   Instant now() const override { return now_; }
   WallTime wall() const override { return wall_; }
 
@@ -197,7 +197,7 @@ class TestDoor final : public Peers, public Clock {
     bool finishing = false;
   };
 
-  void deliver(PeerId peer) {
+  void deliver(net::PeerId peer) {
     Connection& connection = connections_.at(peer);
     if (connection.paused || connection.finishing || connection.unread.empty()) return;
     const std::string bytes = std::exchange(connection.unread, {});
@@ -207,11 +207,11 @@ class TestDoor final : public Peers, public Clock {
   Instant now_{Millis(1'000'000)};
   WallTime wall_{Millis(1'790'000'000'000)};
   std::unique_ptr<Core> core_;
-  AwsHost host_;
-  Sessions sessions_;
+  hub::AwsHost host_;
+  hub::Sessions sessions_;
   aws::Door door_;
-  PeerId last_peer_ = 0;
-  std::map<PeerId, Connection> connections_;
+  net::PeerId last_peer_ = 0;
+  std::map<net::PeerId, Connection> connections_;
 };
 
 }  // namespace dunlin

@@ -26,12 +26,12 @@ class TestHub {
   static constexpr std::string_view kToken =
       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-  explicit TestHub(ServerLimits limits = {}, const TlsContext* tls = nullptr,
+  explicit TestHub(net::ServerLimits limits = {}, const net::TlsContext* tls = nullptr,
                    std::unique_ptr<Core> core = memory_core())
       : core_(std::move(core)),
         server_(clock_, tls, limits),
         sessions_(server_, *core_, clock_, std::string(kToken)) {
-    Result<Address> bound = server_.listen(resolve("127.0.0.1:0").value().front());
+    Result<net::Address> bound = server_.listen(net::resolve("127.0.0.1:0").value().front());
     CHECK(bound.ok());
     address_ = bound.value();
     thread_ = std::thread([this] { server_.run(sessions_); });
@@ -40,7 +40,7 @@ class TestHub {
   TestHub(const TestHub&) = delete;
   TestHub& operator=(const TestHub&) = delete;
 
-  const Address& address() const { return address_; }
+  const net::Address& address() const { return address_; }
 
   // For the hub, not for its peers.
   void skip(Millis time) { clock_.skip(time); }
@@ -66,9 +66,9 @@ class TestHub {
 
   SkippingClock clock_;
   std::unique_ptr<Core> core_;
-  Server server_;
-  Sessions sessions_;
-  Address address_;
+  net::Server server_;
+  hub::Sessions sessions_;
+  net::Address address_;
   std::thread thread_;
 };
 

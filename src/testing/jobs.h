@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "model/jobs/submit.h"
+#include "model/jobs/tree.h"
 #include "model/keys.h"
 #include "model/rows.h"
-#include "model/submit.h"
-#include "model/tree.h"
 #include "store/memory.h"
 #include "testing/clock.h"
 

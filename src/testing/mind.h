@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "testing/jobs.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
 namespace dunlin {
 
@@ -22,12 +22,12 @@ class MindTest : public TestJobs {
   using Match = std::function<bool(const Request&)>;
 
   void begin() {
-    mind = std::make_unique<WorkerMind>(options);
+    mind = std::make_unique<worker::WorkerMind>(options);
     mind->begin(now());
     settle();
   }
 
-  Now now() const { return {clock.now(), to_us(clock.wall())}; }
+  worker::Now now() const { return {clock.now(), to_us(clock.wall())}; }
 
   // Every request is answered, and what follows from that, until all that is open are pulls that
   // wait and what the test holds back.
@@ -52,7 +52,7 @@ class MindTest : public TestJobs {
   void hold_back(Match match) { held_back_ = std::move(match); }
   void let_go() {
     held_back_ = {};
-    for (WorkerMind::Ask& ask : std::exchange(open, {})) answer(std::move(ask));
+    for (worker::WorkerMind::Ask& ask : std::exchange(open, {})) answer(std::move(ask));
     settle();
   }
   // The oldest that is held back gets this answer instead of the store's.
@@ -64,11 +64,11 @@ class MindTest : public TestJobs {
   }
 
   void end(uint64_t task, model::State state = model::STATE_OK,
-           const std::function<void(Ending&)>& change = {}) {
+           const std::function<void(worker::Ending&)>& change = {}) {
     const auto one =
         std::ranges::find_if(running, [&](const auto& each) { return each.second.task == task; });
     ASSERT_NE(one, running.end()) << "task " << task << " does not run";
-    Ending ending;
+    worker::Ending ending;
     ending.ticket = one->first;
     ending.started_us = now().wall_us;
     ending.outcome.set_state(state);
@@ -76,7 +76,7 @@ class MindTest : public TestJobs {
     ending.outcome.set_blame(state == model::STATE_OK ? model::BLAME_NOBODY : model::BLAME_TASK);
     if (change) change(ending);
     running.erase(one);
-    std::vector<Ending> endings;
+    std::vector<worker::Ending> endings;
     endings.push_back(std::move(ending));
     mind->ended(std::move(endings), now());
     settle();
@@ -119,14 +119,15 @@ class MindTest : public TestJobs {
     };
   }
 
-  WorkerOptions options{.id = "w", .slots = 2, .tags = {"fast"}, .mem_bytes = 1000, .gpus = 2};
-  std::unique_ptr<WorkerMind> mind;
-  std::map<uint64_t, Assignment> running;  // By ticket.
-  std::vector<uint64_t> started;           // Tasks, in this order.
-  std::vector<uint32_t> attempts;          // Of those.
-  std::vector<WorkerMind::Upload> uploads;
-  std::vector<WorkerMind::Ask> open;  // Held back.
-  std::vector<Request> seen;          // All that were asked.
+  worker::WorkerOptions options{
+      .id = "w", .slots = 2, .tags = {"fast"}, .mem_bytes = 1000, .gpus = 2};
+  std::unique_ptr<worker::WorkerMind> mind;
+  std::map<uint64_t, worker::Assignment> running;  // By ticket.
+  std::vector<uint64_t> started;                   // Tasks, in this order.
+  std::vector<uint32_t> attempts;                  // Of those.
+  std::vector<worker::WorkerMind::Upload> uploads;
+  std::vector<worker::WorkerMind::Ask> open;  // Held back.
+  std::vector<Request> seen;                  // All that were asked.
 
  private:
   struct Parked {
@@ -136,15 +137,15 @@ class MindTest : public TestJobs {
 
   bool act() {
     mind->check();
-    WorkerMind::Effects effects = mind->take();
+    worker::WorkerMind::Effects effects = mind->take();
     for (const uint64_t ticket : effects.drop) running.erase(ticket);
-    for (Assignment& one : effects.start) {
+    for (worker::Assignment& one : effects.start) {
       started.push_back(one.task);
       attempts.push_back(one.attempt);
       running.emplace(one.ticket, std::move(one));
     }
-    for (WorkerMind::Upload& one : effects.uploads) uploads.push_back(std::move(one));
-    for (WorkerMind::Ask& ask : effects.asks) {
+    for (worker::WorkerMind::Upload& one : effects.uploads) uploads.push_back(std::move(one));
+    for (worker::WorkerMind::Ask& ask : effects.asks) {
       EXPECT_TRUE(validate(ask.request).ok());
       seen.push_back(ask.request);
       if (held_back_ && held_back_(ask.request)) {
@@ -156,7 +157,7 @@ class MindTest : public TestJobs {
     return !effects.asks.empty();
   }
 
-  void answer(WorkerMind::Ask&& ask) {
+  void answer(worker::WorkerMind::Ask&& ask) {
     const auto* pull = std::get_if<Pull>(&ask.request);
     if (pull != nullptr && pull->wait > Millis(0)) {
       parked_.emplace(ask.id, Parked{*pull, clock.now() + pull->wait});

@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/env_posix.h"
-#include "doors/rest/api.h"
-#include "doors/rest/service.h"
+#include "doors/rest/families.h"
+#include "doors/rest/server/service.h"
 #include "stores/open.h"
 #include "testing/http_client.h"
 #include "testing/hub.h"
@@ -46,7 +46,7 @@ class TestRest {
         stores_([this](const std::string& token) { return open(token); }, std::nullopt, *clock_),
         service_(*clock_, stores_, families_, std::move(options)) {
     stores_.set_own(std::string(TestHub::kToken));
-    address_ = service_.listen(resolve("127.0.0.1:0").value().front()).value();
+    address_ = service_.listen(net::resolve("127.0.0.1:0").value().front()).value();
     service_.start();
   }
 
@@ -55,7 +55,7 @@ class TestRest {
   MovedClock& clock() { return *clock_; }
 
   Result<std::unique_ptr<RequestStore>> open(const std::string& token) const {
-    return open_store("dunlin://" + hub_->address().text(), {.token = token});
+    return stores::open_store("dunlin://" + hub_->address().text(), {.token = token});
   }
   std::unique_ptr<RequestStore> store() const { return open(std::string(TestHub::kToken)).value(); }
 
@@ -72,7 +72,7 @@ class TestRest {
   std::vector<rest::Family> families_;
   rest::Stores stores_;
   rest::Service service_;
-  Address address_;
+  net::Address address_;
 };
 
 }  // namespace dunlin

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/release.h"
+#include "model/jobs/release.h"
 #include "retention/remove.h"
 #include "retention/sweeper.h"
 #include "testing/jobs.h"
@@ -140,7 +140,7 @@ class TestRetention : public TestJobs {
 
   model::History history_of_day() {
     return read_record<model::History>(store->table(), kHistory,
-                                       history_key(now_us() + 2'000'000, "ann"))
+                                       retention::history_key(now_us() + 2'000'000, "ann"))
         .value()
         .record;
   }
@@ -148,7 +148,7 @@ class TestRetention : public TestJobs {
   // A sweeper that is alone, for so long from `now` on, with a look each minute. It keeps for ever
   // what no rule says.
   void sweep_for(Millis time, WallTime now) {
-    Sweeper sweeper({.sole = true, .not_before = WallTime()});
+    retention::Sweeper sweeper({.sole = true, .not_before = WallTime()});
     // A store without the state of an earlier sweeper: its time is `now`.
     ASSERT_TRUE(store->table().erase(kRetention, "sweep", kAnyVersion).ok());
     for (Millis passed(0); passed <= time; passed += std::chrono::minutes(1)) {

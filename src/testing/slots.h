@@ -17,7 +17,7 @@
 
 #include "base/check.h"
 #include "testing/temp_folder.h"
-#include "worker/slots.h"
+#include "worker/slots/slots.h"
 
 namespace dunlin {
 
@@ -25,18 +25,18 @@ class TestSlots {
  public:
   static constexpr int kPatienceMs = 60'000;
 
-  explicit TestSlots(SlotOptions options = {}) {
+  explicit TestSlots(worker::SlotOptions options = {}) {
     options.folder = folder();
     if (options.worker_id.empty()) options.worker_id = "worker-1";
-    Result<std::unique_ptr<Slots>> started = Slots::start(std::move(options));
+    Result<std::unique_ptr<worker::Slots>> started = worker::Slots::start(std::move(options));
     CHECK(started.ok());
     slots_ = std::move(started).value();
   }
   TestSlots(const TestSlots&) = delete;
   TestSlots& operator=(const TestSlots&) = delete;
 
-  Slots& operator*() { return *slots_; }
-  Slots* operator->() { return slots_.get(); }
+  worker::Slots& operator*() { return *slots_; }
+  worker::Slots* operator->() { return slots_.get(); }
   void stop() { slots_.reset(); }
 
   const std::string& root() const { return root_.path(); }  // For the test's own files.
@@ -63,11 +63,12 @@ class TestSlots {
   model::Spec& shell(const std::string& line) { return command({"/bin/sh", "-c", line}); }
 
   uint64_t start(const model::Spec& what) {
-    Assignment assignment = {.ticket = ++ticket_,
-                             .job = std::make_shared<JobText>(JobText{"job-1", what}),
-                             .task = 0,
-                             .attempt = 2};
-    std::vector<Assignment> one;
+    worker::Assignment assignment = {
+        .ticket = ++ticket_,
+        .job = std::make_shared<worker::JobText>(worker::JobText{"job-1", what}),
+        .task = 0,
+        .attempt = 2};
+    std::vector<worker::Assignment> one;
     one.push_back(std::move(assignment));
     slots_->assign(std::move(one), 1);
     return ticket_;
@@ -78,18 +79,18 @@ class TestSlots {
     return poll(&ready, 1, timeout_ms) == 1;
   }
 
-  std::vector<Ending> take(size_t count) {
-    std::vector<Ending> endings;
+  std::vector<worker::Ending> take(size_t count) {
+    std::vector<worker::Ending> endings;
     while (endings.size() < count && wait()) {
-      std::vector<Ending> more = slots_->take();
+      std::vector<worker::Ending> more = slots_->take();
       std::move(more.begin(), more.end(), std::back_inserter(endings));
     }
     return endings;
   }
 
-  Ending run(const model::Spec& what) {
+  worker::Ending run(const model::Spec& what) {
     start(what);
-    std::vector<Ending> endings = take(1);
+    std::vector<worker::Ending> endings = take(1);
     CHECK(endings.size() == 1);
     return std::move(endings.front());
   }
@@ -111,7 +112,7 @@ class TestSlots {
  private:
   const TestFolder root_;  // Goes after the slots.
   std::list<model::Spec> specs_;
-  std::unique_ptr<Slots> slots_;
+  std::unique_ptr<worker::Slots> slots_;
   uint64_t ticket_ = 0;
 };
 

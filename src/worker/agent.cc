@@ -11,9 +11,9 @@
 #include "base/check.h"
 #include "base/env_posix.h"
 #include "base/log.h"
-#include "worker/stamps.h"
+#include "worker/process/stamps.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 namespace {
 
 constexpr Millis kUploadPause = Millis(1000);  // Before another try.
@@ -50,7 +50,7 @@ Result<void> send_file(Blobs& blobs, const WorkerMind::Upload& upload) {
 Now Agent::now() { return {posix_clock().now(), wall_us()}; }
 
 Agent::Agent(Private /*only start() has one*/, AgentOptions options,
-             std::unique_ptr<AsyncStore> async_store)
+             std::unique_ptr<stores::AsyncStore> async_store)
     : stop_when_full_(options.stop_when_full),
       connect_(std::move(options.connect)),
       mind_(std::move(options.worker)),
@@ -71,7 +71,7 @@ Agent::~Agent() {
 }
 
 Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options,
-                                            std::unique_ptr<AsyncStore> async_store) {
+                                            std::unique_ptr<stores::AsyncStore> async_store) {
   SlotOptions slots = std::move(options.slots);
   const uint32_t used = options.worker.slots;
   std::unique_ptr<SlotAdvisor> advisor;
@@ -223,4 +223,4 @@ void Agent::say_trouble(const Error& error, Instant now) {
   quiet_until_ = now + kTroubleSaid;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

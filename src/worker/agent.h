@@ -1,6 +1,6 @@
-// A worker at work: the mind (worker/worker.h), the slots that run its tasks, the AsyncStore over
-// which it speaks to the store, and a lane for large outputs. The owner calls turn() until it has
-// had enough.
+// A worker at work: the mind (worker/mind/worker.h), the slots that run its tasks, the AsyncStore
+// over which it speaks to the store, and a lane for large outputs. The owner calls turn() until it
+// has had enough.
 //
 // turn() blocks until something happens or its time is over. One thread, the owner's.
 #pragma once
@@ -13,17 +13,17 @@
 #include "base/env.h"
 #include "base/lane.h"
 #include "stores/async_store.h"
-#include "worker/ledger_client.h"
-#include "worker/slot_advisor.h"
-#include "worker/slots.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
+#include "worker/slots/ledger_client.h"
+#include "worker/slots/slot_advisor.h"
+#include "worker/slots/slots.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 
 struct AgentOptions {
   WorkerOptions worker = {};
   SlotOptions slots = {};  // As many as there may ever be; worker.slots of them are used at first.
-  Connect connect = {};    // For blobs and ledgers; called when the first one is needed.
+  stores::Connect connect = {};  // For blobs and ledgers; called when the first one is needed.
   // The group of machines that it belongs to: then it has as many slots as it is advised to.
   std::string infrastructure = {};
   Millis scale_time = Millis(0);  // With one: how long is measured before that changes.
@@ -35,9 +35,9 @@ class Agent {
   struct Private {};
 
  public:
-  Agent(Private, AgentOptions options, std::unique_ptr<AsyncStore> async_store);
+  Agent(Private, AgentOptions options, std::unique_ptr<stores::AsyncStore> async_store);
   static Result<std::unique_ptr<Agent>> start(AgentOptions options,
-                                              std::unique_ptr<AsyncStore> async_store);
+                                              std::unique_ptr<stores::AsyncStore> async_store);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -76,9 +76,9 @@ class Agent {
 
   const bool stop_when_full_;
   std::optional<Error> failure_;
-  Connect connect_;
+  stores::Connect connect_;
   WorkerMind mind_;
-  std::unique_ptr<AsyncStore> async_store_;
+  std::unique_ptr<stores::AsyncStore> async_store_;
   LedgerClient ledgers_;  // Before the slots, which use it.
   std::unique_ptr<Slots> slots_;
   int epoll_ = -1;            // The slots, and others_.
@@ -94,4 +94,4 @@ class Agent {
   int also_ = -1;  // In others_ now.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

@@ -7,9 +7,9 @@
 #include "base/env_posix.h"
 #include "base/names.h"
 #include "base/who.h"
-#include "model/submit.h"
+#include "model/jobs/submit.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 uint32_t default_slots() {
   return static_cast<uint32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN), 1, kSlotsMax));
 }
@@ -56,4 +56,4 @@ Result<void> check_user(bool allow_root) {
       "user, name a user for the tasks with --run-as, or allow it with --allow-root"};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

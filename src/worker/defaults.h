@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/result.h"
-#include "worker/worker.h"
+#include "worker/mind/worker.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 
 // Fills in host, pid and seed, and what was left empty: id, slots (0) and memory (0). `invalid` if
 // something cannot be.
@@ -17,4 +17,4 @@ uint32_t default_slots();
 // `denied` as root, unless that is allowed: tasks would have all rights.
 Result<void> check_user(bool allow_root);
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

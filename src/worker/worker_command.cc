@@ -23,10 +23,10 @@
 #include "tascaas/tenants.h"
 #include "worker/agent.h"
 #include "worker/defaults.h"
-#include "worker/left_workers.h"
-#include "worker/rights.h"
+#include "worker/process/rights.h"
+#include "worker/slots/left_workers.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 namespace {
 
 constexpr Millis kScaleTimeLeast = std::chrono::seconds(1);
@@ -196,25 +196,25 @@ Result<int> run(const WorkerVerb& verb) {
   options.slots.alone = true;
   options.slots.folder =
       verb.folder.empty() ? TRY(default_folder(verb, options.worker.id)) : verb.folder;
-  StoreTarget target = verb.target;
-  TRY(wait_for_own_hub(target));
+  cli::StoreTarget target = verb.target;
+  TRY(cli::wait_for_own_hub(target));
   const std::string at = target.at;
   const int signals = watch_signals({SIGTERM, SIGINT});
-  OpenOptions open = open_options(target);
+  stores::OpenOptions open = cli::open_options(target);
   open.make = false;
-  StoreAccess access = TRY(open_access(at, open));
+  stores::StoreAccess access = TRY(stores::open_access(at, open));
   options.connect = access.connect;
   options.worker.commit_rows = access.commit_rows;
   options.worker.pace = access.pace;
   const std::string id = options.worker.id;
   const std::string folder = options.slots.folder;
   // A hub clears old jobs away itself.
-  std::optional<SweepThread> sweeper;
-  if (!is_hub_url(at)) {
-    sweeper.emplace(
-        access.connect,
-        SweeperOptions{.removal = {.commit_rows = access.commit_rows}, .chores = {tascaas::retire}},
-        posix_clock());
+  std::optional<retention::SweepThread> sweeper;
+  if (!stores::is_hub_url(at)) {
+    sweeper.emplace(access.connect,
+                    retention::SweeperOptions{.removal = {.commit_rows = access.commit_rows},
+                                              .chores = {tascaas::retire}},
+                    posix_clock());
   }
   const uint32_t slots = options.worker.slots;
   const Millis hold = options.worker.hold;
@@ -224,8 +224,8 @@ Result<int> run(const WorkerVerb& verb) {
   if (own_folder) remove_left_workers(folder, options.worker.host);
   std::unique_ptr<Agent> agent =
       TRY(Agent::start(std::move(options), std::move(access.async_store)));
-  TRY(print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
-                        printable_url(at))));
+  TRY(cli::print(fmt::format("worker {} with {}{} at {}\n", id, count_of(slots, "slot"), most,
+                             printable_url(at))));
   const bool left = serve(*agent, signals, hold);
   const std::optional<Error> failure = agent->mind().failure();
   agent.reset();
@@ -242,7 +242,7 @@ void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
       "--infrastructure lab --slots 2 --max-slots 16\nOn SIGTERM the worker finishes its running "
       "tasks and exits; on a second one it gives them\nback at once; on a third one it does not "
       "wait for the store to take them back.\n");
-  add_store_options(command, verb.target);
+  cli::add_store_options(command, verb.target);
   add_rule_options(command, verb);
   command
       .add_option("--slots,-j", verb.slots,
@@ -293,4 +293,4 @@ void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code) {
   });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

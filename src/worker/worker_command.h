@@ -10,10 +10,10 @@
 #include "base/result.h"
 #include "cli/store_target.h"
 
-namespace dunlin {
+namespace dunlin::worker {
 
 struct WorkerVerb {
-  StoreTarget target = {};
+  cli::StoreTarget target = {};
   uint32_t slots = 0;               // 0: as many as there are cores.
   std::string infrastructure = {};  // Empty: the slots stay as they are.
   uint32_t max_slots = 0;           // 0: the slots, or the cores.
@@ -39,4 +39,4 @@ Result<int> run(const WorkerVerb& verb);
 
 void add_worker_command(CLI::App& app, WorkerVerb& verb, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::worker

@@ -65,7 +65,7 @@ class Record {
 
 // What all threads share.
 struct World {
-  HubAddress address;
+  stores::HubAddress address;
   std::string token;
   uint64_t seed = 0;
   Record& record;
@@ -81,13 +81,13 @@ class Client {
 
  protected:
   // Some clients are patient and see no restart; the others learn that an answer is unknown.
-  HubStore& store() {
+  stores::HubStore& store() {
     const int64_t give_up = now_ms() + 60'000;
     while (!store_) {
-      auto opened =
-          open_hub(world_.address,
-                   {.token = world_.token, .deadline = Millis(random_.percent(50) ? 30'000 : 150)},
-                   posix_clock());
+      auto opened = stores::open_hub(
+          world_.address,
+          {.token = world_.token, .deadline = Millis(random_.percent(50) ? 30'000 : 150)},
+          posix_clock());
       if (opened.ok()) {
         store_ = std::move(opened).value();
       } else if (opened.error().code != Code::unavailable || now_ms() > give_up) {
@@ -117,7 +117,8 @@ class Client {
 
   std::string value_at(const std::string& table, const std::string& key) {
     const std::vector<std::string> keys = {key};
-    const auto rows = insist([&](HubStore& store) { return store.table().get(table, keys); });
+    const auto rows =
+        insist([&](stores::HubStore& store) { return store.table().get(table, keys); });
     if (!rows.ok()) fail("get: " + rows.error().what);
     return rows.value()[0].value;
   }
@@ -134,7 +135,7 @@ class Client {
       drop();
       return std::nullopt;
     }
-    const auto done = insist([&](HubStore& store) { return store.commit(writes); });
+    const auto done = insist([&](stores::HubStore& store) { return store.commit(writes); });
     if (done.ok()) return true;
     if (done.error().code != Code::conflict) fail("commit: " + done.error().what);
     return value_at(table, key) == value;
@@ -147,7 +148,7 @@ class Client {
   uint64_t tries_ = 0;  // Of the last thing that we insisted on.
 
  private:
-  std::unique_ptr<HubStore> store_;
+  std::unique_ptr<stores::HubStore> store_;
 };
 
 class Producer : public Client {
@@ -200,8 +201,9 @@ class Consumer : public Client {
     const size_t max = kSizes.at(random_.below(kSizes.size()));
     const auto hold = Millis(300 + random_.below(1000));
     const int64_t asked = now_ms();
-    const auto got =
-        insist([&](HubStore& store) { return store.queue().pull("work", max, hold, Millis(100)); });
+    const auto got = insist([&](stores::HubStore& store) {
+      return store.queue().pull("work", max, hold, Millis(100));
+    });
     if (!got.ok()) fail("pull: " + got.error().what);
     for (const Delivery& one : got.value()) {
       note("pulled {} {} {} {} {}", one.lease.id, one.lease.token, one.attempt, asked,
@@ -228,7 +230,7 @@ class Consumer : public Client {
     }
     const int64_t asked = now_ms();
     const auto lost =
-        insist([&](HubStore& store) { return store.queue().renew("work", leases, hold); });
+        insist([&](stores::HubStore& store) { return store.queue().renew("work", leases, hold); });
     if (!lost.ok()) fail("renew: " + lost.error().what);
     for (const Lease& lease : leases) {
       if (hold == Millis(0) || std::ranges::find(lost.value(), lease) != lost.value().end()) {
@@ -271,7 +273,8 @@ class Counter : public Client {
     const std::string counter = fmt::format("counter{}", random_.below(2));
     const std::string mine = fmt::format("{}.{}", name_, ++count_);
     const std::vector<std::string> keys = {counter};
-    const auto rows = insist([&](HubStore& store) { return store.table().get("counters", keys); });
+    const auto rows =
+        insist([&](stores::HubStore& store) { return store.table().get("counters", keys); });
     if (!rows.ok()) fail("get: " + rows.error().what);
     const Row& row = rows.value()[0];
     const uint64_t next = row.version == 0 ? 1 : std::stoull(row.value) + 1;
@@ -306,14 +309,14 @@ class Blobber : public Client {
       return bytes.substr(offset, max);
     };
     note("blob_try {} {} {}", name, bytes.size(), digest(bytes));
-    const auto stored =
-        insist([&](HubStore& store) { return store.blobs().put(name, bytes.size(), source); });
+    const auto stored = insist(
+        [&](stores::HubStore& store) { return store.blobs().put(name, bytes.size(), source); });
     if (!stored.ok()) fail("blob put: " + stored.error().what);
     note("blob_ok {} {} {}", name, bytes.size(), digest(bytes));
     // An earlier try may still be on its way, and would make the blob again.
     if (tries_ > 1 || !random_.percent(20)) return;
     note("erase_try {}", name);
-    const auto erased = insist([&](HubStore& store) { return store.blobs().erase(name); });
+    const auto erased = insist([&](stores::HubStore& store) { return store.blobs().erase(name); });
     if (!erased.ok()) fail("blob erase: " + erased.error().what);
     note("erase_ok {}", name);
   }
@@ -360,7 +363,7 @@ class HubProcess {
       text.append(part.data(), static_cast<size_t>(size));
     }
     const std::string url = text.substr(text.find("dunlin://"), text.find('\n') - text.find("dun"));
-    return parse_hub_url(url).value().port;
+    return stores::parse_hub_url(url).value().port;
   }
 
   void kill() {
@@ -389,7 +392,7 @@ void run(const char* program, const std::string& folder, Record& record, uint64_
   hub.start(0);
   const uint16_t port = hub.wait_until_ready();
   World world{.address = {.host = "127.0.0.1", .port = port},
-              .token = read_token(folder + "/token").value(),
+              .token = stores::read_token(folder + "/token").value(),
               .seed = seed,
               .record = record};
   std::vector<std::thread> threads;

@@ -16,9 +16,9 @@ namespace dunlin {
 namespace {
 
 Result<void> run(const std::string& url, const std::string& token_file, const std::string& queue) {
-  const HubAddress address = TRY(parse_hub_url(url));
-  const HubOptions options{.token = TRY(read_token(token_file))};
-  const auto store = TRY(open_hub(address, options, posix_clock()));
+  const stores::HubAddress address = TRY(stores::parse_hub_url(url));
+  const stores::HubOptions options{.token = TRY(stores::read_token(token_file))};
+  const auto store = TRY(stores::open_hub(address, options, posix_clock()));
   const Millis minute = std::chrono::minutes(1);
   const uint64_t pull = store->post(Pull{.queue = queue, .max = 1, .hold = minute, .wait = minute});
   TRY(store->queue().depth(queue));

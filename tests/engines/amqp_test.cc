@@ -23,40 +23,42 @@ std::string url() {
   return said;
 }
 
-AmqpAddress address_of(const std::string& text) {
-  Result<AmqpAddress> address = parse_amqp_url(text);
+amqp::AmqpAddress address_of(const std::string& text) {
+  Result<amqp::AmqpAddress> address = amqp::parse_amqp_url(text);
   CHECK(address.ok());
   return std::move(address).value();
 }
 
-std::unique_ptr<Hints> connect() { return amqp_hints(address_of(url()), posix_clock()); }
+std::unique_ptr<mixed::Hints> connect() {
+  return amqp::amqp_hints(address_of(url()), posix_clock());
+}
 
 // A queue that no other test has used.
 std::string fresh(std::string_view name) { return fmt::format("{}.{:016x}", name, random_seed()); }
 
 std::string why(const Result<void>& result) { return result.ok() ? "" : result.error().what; }
 
-std::vector<Hint> take(Hints& hints, const std::string& queue, size_t max,
-                       Millis wait = Millis(0)) {
-  Result<std::vector<Hint>> got = hints.receive(queue, max, wait);
+std::vector<mixed::Hint> take(mixed::Hints& hints, const std::string& queue, size_t max,
+                              Millis wait = Millis(0)) {
+  Result<std::vector<mixed::Hint>> got = hints.receive(queue, max, wait);
   EXPECT_TRUE(got.ok()) << (got.ok() ? "" : got.error().what);
-  return got.ok() ? std::move(got).value() : std::vector<Hint>{};
+  return got.ok() ? std::move(got).value() : std::vector<mixed::Hint>{};
 }
 
-std::vector<std::string> bytes_of(const std::vector<Hint>& hints) {
+std::vector<std::string> bytes_of(const std::vector<mixed::Hint>& hints) {
   std::vector<std::string> bytes;
-  for (const Hint& hint : hints) bytes.push_back(hint.bytes);
+  for (const mixed::Hint& hint : hints) bytes.push_back(hint.bytes);
   std::sort(bytes.begin(), bytes.end());
   return bytes;
 }
 
-std::vector<std::string> receipts_of(const std::vector<Hint>& hints) {
+std::vector<std::string> receipts_of(const std::vector<mixed::Hint>& hints) {
   std::vector<std::string> receipts;
-  for (const Hint& hint : hints) receipts.push_back(hint.receipt);
+  for (const mixed::Hint& hint : hints) receipts.push_back(hint.receipt);
   return receipts;
 }
 
-void send(Hints& hints, const std::string& queue, const std::vector<std::string>& bytes) {
+void send(mixed::Hints& hints, const std::string& queue, const std::vector<std::string>& bytes) {
   const Result<void> sent = hints.send(queue, bytes);
   ASSERT_TRUE(sent.ok()) << why(sent);
 }
@@ -65,7 +67,7 @@ void send(Hints& hints, const std::string& queue, const std::vector<std::string>
 class OtherProgram {
  public:
   OtherProgram() {
-    const AmqpAddress address = address_of(url());
+    const amqp::AmqpAddress address = address_of(url());
     amqp_socket_t* const socket = amqp_tcp_socket_new(connection_);
     CHECK(amqp_socket_open(socket, address.hosts[0].name.c_str(), address.hosts[0].port) == 0);
     check(amqp_login(connection_, address.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN,
@@ -116,7 +118,7 @@ TEST(Amqp, WhatIsSentComesAndSettledIsGone) {
     const auto hints = connect();
     EXPECT_TRUE(take(*hints, queue, 10).empty());
     send(*hints, queue, {"a", std::string("\0b\xff", 3), ""});
-    const std::vector<Hint> got = take(*hints, queue, 10);
+    const std::vector<mixed::Hint> got = take(*hints, queue, 10);
     EXPECT_EQ(bytes_of(got), (std::vector<std::string>{"", std::string("\0b\xff", 3), "a"}));
     EXPECT_TRUE(take(*hints, queue, 10).empty());
     EXPECT_TRUE(hints->settle(queue, receipts_of(got)).ok());
@@ -145,9 +147,9 @@ TEST(Amqp, ManyAndLarge) {
   for (int i = 0; i < 1000; ++i) all.push_back(std::to_string(1000 + i));
   all.insert(all.end(), 20, std::string(hints->bytes_max(), 'x'));
   send(*hints, queue, all);
-  std::vector<Hint> got;
+  std::vector<mixed::Hint> got;
   while (got.size() < all.size()) {
-    const std::vector<Hint> more = take(*hints, queue, 64);
+    const std::vector<mixed::Hint> more = take(*hints, queue, 64);
     ASSERT_FALSE(more.empty());
     ASSERT_TRUE(hints->settle(queue, receipts_of(more)).ok());
     got.insert(got.end(), more.begin(), more.end());
@@ -164,7 +166,7 @@ TEST(Amqp, SettledInAnyOrderOthersComeBack) {
   {
     const auto hints = connect();
     send(*hints, queue, {"0", "1", "2", "3", "4", "5"});
-    const std::vector<Hint> got = take(*hints, queue, 6);
+    const std::vector<mixed::Hint> got = take(*hints, queue, 6);
     ASSERT_EQ(got.size(), 6U);
     const auto settle = [&](const std::vector<size_t>& which) {
       std::vector<std::string> receipts;
@@ -191,7 +193,7 @@ TEST(Amqp, SettledInAnyOrderOthersComeBack) {
 TEST(Amqp, AWaitingReceiveIsAnsweredByASend) {
   const std::string queue = fresh("waiting");
   for (int round = 0; round < 3; ++round) {
-    std::vector<Hint> got;
+    std::vector<mixed::Hint> got;
     const auto waiting = connect();
     std::thread waiter([&] { got = take(*waiting, queue, 10, kLong); });
     const auto sender = connect();
@@ -207,7 +209,7 @@ TEST(Amqp, AWaitingReceiveIsAnsweredByASend) {
     EXPECT_TRUE(waiting->settle(queue, receipts_of(got)).ok());
     // Nobody waits any more: what is sent now is for whoever asks.
     send(*sender, queue, {"later"});
-    const std::vector<Hint> later = take(*quick, queue, 10);
+    const std::vector<mixed::Hint> later = take(*quick, queue, 10);
     EXPECT_EQ(bytes_of(later), std::vector<std::string>{"later"});
     EXPECT_TRUE(quick->settle(queue, receipts_of(later)).ok());
   }
@@ -242,12 +244,12 @@ TEST(Amqp, AnUnsettledHintComesBackWhenItsHolderIsGone) {
   const std::string queue = fresh("holder");
   auto holder = connect();
   send(*holder, queue, {"once"});
-  const std::vector<Hint> held = take(*holder, queue, 1);
+  const std::vector<mixed::Hint> held = take(*holder, queue, 1);
   ASSERT_EQ(held.size(), 1U);
   const auto other = connect();
   EXPECT_TRUE(take(*other, queue, 1).empty());
   holder.reset();
-  const std::vector<Hint> back = take(*other, queue, 1, kLong);
+  const std::vector<mixed::Hint> back = take(*other, queue, 1, kLong);
   ASSERT_EQ(bytes_of(back), std::vector<std::string>{"once"});
   EXPECT_TRUE(other->settle(queue, receipts_of(back)).ok());
 }
@@ -255,13 +257,13 @@ TEST(Amqp, AnUnsettledHintComesBackWhenItsHolderIsGone) {
 TEST(Amqp, NamesWithDotsAndPrefixesAreApart) {
   const std::string queue = fresh("a.b-c_d");
   const auto hints = connect();
-  const auto lab = amqp_hints(address_of(url() + "?prefix=lab.1"), posix_clock());
+  const auto lab = amqp::amqp_hints(address_of(url() + "?prefix=lab.1"), posix_clock());
   send(*lab, queue, {"lab"});
   EXPECT_TRUE(take(*hints, queue, 1).empty());
   send(*hints, queue, {"main"});
   EXPECT_EQ(bytes_of(take(*hints, queue, 9)), std::vector<std::string>{"main"});
   EXPECT_EQ(bytes_of(take(*lab, queue, 9)), std::vector<std::string>{"lab"});
-  const auto vhost = amqp_hints(address_of(url() + "lab.2"), posix_clock());
+  const auto vhost = amqp::amqp_hints(address_of(url() + "lab.2"), posix_clock());
   EXPECT_TRUE(take(*vhost, queue, 9).empty());
   EXPECT_EQ(hints->send(std::string(300, 'q'), {}).error().code, Code::invalid);
 }
@@ -291,7 +293,7 @@ TEST(Amqp, AQueueThatIsDeletedUnderAWaitIsMadeAgain) {
 
 TEST(Amqp, WhatIsWrongIsSaid) {
   const auto check = [](const std::string& text) {
-    const Result<void> checked = check_amqp(address_of(text), posix_clock());
+    const Result<void> checked = amqp::check_amqp(address_of(text), posix_clock());
     EXPECT_EQ(why(checked).find("secret"), std::string::npos) << why(checked);
     return checked;
   };
@@ -312,7 +314,7 @@ TEST(Amqp, WhatIsWrongIsSaid) {
   says(check(with("poor:secret", "/lab.2")), Code::denied, "set_permissions -p lab.2 poor");
   says(check(with("poor:secret", "/")), Code::denied, "set_permissions -p / poor");
   // After a refusal the channel is opened again.
-  const auto poor = amqp_hints(address_of(with("poor:secret", "/")), posix_clock());
+  const auto poor = amqp::amqp_hints(address_of(with("poor:secret", "/")), posix_clock());
   for (int i = 0; i < 2; ++i) {
     const std::vector<std::string> one = {"x"};
     says(poor->send("q", one), Code::denied, "dunlin.q");
@@ -328,13 +330,13 @@ TEST(Amqp, WhatIsWrongIsSaid) {
 }
 
 TEST(Amqp, AServerThatIsNotThere) {
-  const AmqpAddress nowhere = address_of("amqp://127.0.0.1:1/");
+  const amqp::AmqpAddress nowhere = address_of("amqp://127.0.0.1:1/");
   const Instant began = posix_clock().now();
-  const Result<void> checked = check_amqp(nowhere, posix_clock());
+  const Result<void> checked = amqp::check_amqp(nowhere, posix_clock());
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::unavailable);
   EXPECT_NE(checked.error().what.find("127.0.0.1:1"), std::string::npos);
-  const auto hints = amqp_hints(nowhere, posix_clock());
+  const auto hints = amqp::amqp_hints(nowhere, posix_clock());
   EXPECT_EQ(hints->receive("q", 1, Millis(0)).error().code, Code::unavailable);
   EXPECT_TRUE(hints->settle("q", std::vector<std::string>{"1-1"}).ok());
   EXPECT_LT(posix_clock().now() - began, Millis(9000));
@@ -346,9 +348,9 @@ TEST(Amqp, AServerThatIsNotThere) {
 }
 
 TEST(Amqp, AnotherHostIsTried) {
-  AmqpAddress address = address_of(url());
+  amqp::AmqpAddress address = address_of(url());
   address.hosts.insert(address.hosts.begin(), {"127.0.0.1", 1});
-  const auto hints = amqp_hints(address, posix_clock());
+  const auto hints = amqp::amqp_hints(address, posix_clock());
   send(*hints, fresh("failover"), {"x"});
 }
 
@@ -359,7 +361,7 @@ TEST(AmqpRestart, TheSameObjectWorksAgain) {
   const std::string queue = fresh("restart");
   const auto hints = connect();
   send(*hints, queue, {"held", "kept"});
-  const std::vector<Hint> held = take(*hints, queue, 1);
+  const std::vector<mixed::Hint> held = take(*hints, queue, 1);
   ASSERT_EQ(held.size(), 1U);
   ASSERT_EQ(std::system(fmt::format("{} dunlin.{}", run, queue).c_str()), 0);
   // That receipt is of the old connection: it means nothing, and the hint comes back.
@@ -381,26 +383,27 @@ TEST(AmqpTls, OnlyWhoIsTrusted) {
   const char* const said = std::getenv("DUNLIN_TEST_AMQPS");
   CHECK(said != nullptr);
   const std::string text = said;
-  const auto hints = amqp_hints(address_of(text), posix_clock());
+  const auto hints = amqp::amqp_hints(address_of(text), posix_clock());
   const std::string queue = fresh("tls");
   send(*hints, queue, {"x", std::string(hints->bytes_max(), 'y')});
   EXPECT_EQ(take(*hints, queue, 9, kLong).size(), 2U);
   EXPECT_TRUE(take(*hints, queue, 9, Millis(300)).empty());
 
   const std::string without = text.substr(0, text.find('?'));
-  const Result<void> strange = check_amqp(address_of(without), posix_clock());
+  const Result<void> strange = amqp::check_amqp(address_of(without), posix_clock());
   ASSERT_FALSE(strange.ok());
   EXPECT_EQ(strange.error().code, Code::denied);
   EXPECT_NE(strange.error().what.find("ca=FILE"), std::string::npos) << strange.error().what;
-  AmqpAddress other_name = address_of(text);
+  amqp::AmqpAddress other_name = address_of(text);
   other_name.hosts[0].name = "localhost";  // The certificate is for the number.
-  EXPECT_EQ(check_amqp(other_name, posix_clock()).error().code, Code::denied);
-  const Result<void> no_file = check_amqp(address_of(without + "?ca=/no/such/file"), posix_clock());
+  EXPECT_EQ(amqp::check_amqp(other_name, posix_clock()).error().code, Code::denied);
+  const Result<void> no_file =
+      amqp::check_amqp(address_of(without + "?ca=/no/such/file"), posix_clock());
   EXPECT_EQ(no_file.error().code, Code::invalid);
   EXPECT_NE(no_file.error().what.find("/no/such/file"), std::string::npos);
-  AmqpAddress plain = address_of(text);
+  amqp::AmqpAddress plain = address_of(text);
   plain.tls = false;
-  EXPECT_EQ(check_amqp(plain, posix_clock()).error().code, Code::unavailable);
+  EXPECT_EQ(amqp::check_amqp(plain, posix_clock()).error().code, Code::unavailable);
 }
 
 }  // namespace

@@ -193,13 +193,13 @@ TEST_F(CloudTable, ATableThatIsGoneIsMadeAgain) {
   must(table.table().put("t", {"k", "", 0}));
 }
 
-std::vector<Hint> drain(SqsHints& hints, std::string_view queue) {
-  std::vector<Hint> all;
+std::vector<mixed::Hint> drain(SqsHints& hints, std::string_view queue) {
+  std::vector<mixed::Hint> all;
   while (true) {
-    std::vector<Hint> some = must(hints.receive(queue, 100, Millis(1000)));
+    std::vector<mixed::Hint> some = must(hints.receive(queue, 100, Millis(1000)));
     if (some.empty()) return all;
     std::vector<std::string> receipts;
-    for (Hint& hint : some) {
+    for (mixed::Hint& hint : some) {
       receipts.push_back(hint.receipt);
       all.push_back(std::move(hint));
     }
@@ -226,7 +226,7 @@ TEST_F(CloudHints, ComeAsTheyWereSent) {
   EXPECT_EQ(code_of(large), Code::invalid);
   SqsHints other(address, {}, posix_clock(), posix_disk());
   std::multiset<std::string> got;
-  for (const Hint& hint : drain(other, "jobs.ready")) got.insert(hint.bytes);
+  for (const mixed::Hint& hint : drain(other, "jobs.ready")) got.insert(hint.bytes);
   EXPECT_EQ(got.size(), sent.size());
   EXPECT_EQ(std::set<std::string>(got.begin(), got.end()), wanted);
 }

@@ -30,7 +30,7 @@ class ServerSubject : public StoreSubject {
  private:
   std::unique_ptr<RequestStore> open() const {
     const char* const endpoint = std::getenv("DUNLIN_AWS_ENDPOINT");
-    auto store = open_store(url_, {.aws_endpoint = endpoint == nullptr ? "" : endpoint});
+    auto store = stores::open_store(url_, {.aws_endpoint = endpoint == nullptr ? "" : endpoint});
     if (!store.ok()) std::fprintf(stderr, "%s\n", store.error().what.c_str());
     CHECK(store.ok());
     return std::move(store).value();

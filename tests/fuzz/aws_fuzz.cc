@@ -9,9 +9,9 @@
 // Nothing takes the hub down; a signed request gets exactly one reply.
 #include "base/check.h"
 #include "base/log.h"
-#include "doors/aws/aws_chunked.h"
-#include "doors/aws/expression.h"
-#include "doors/aws/keys.h"
+#include "doors/aws/call/aws_chunked.h"
+#include "doors/aws/call/keys.h"
+#include "doors/aws/dynamo/expression.h"
 #include "testing/door.h"
 #include "tests/fuzz/target.h"
 
@@ -92,7 +92,7 @@ void check_signed(Input& input) {
       if (!parse_query(target.substr(std::min(target.size(), target.find('?') + 1)))) continue;
       request = door.request("s3", method, target, input.sized());
     }
-    const PeerId peer = door.connect();
+    const net::PeerId peer = door.connect();
     door.say(peer, request);
     door.skip(Millis(20'000));  // The longest wait.
     CHECK(count(door.hear(peer), "HTTP/1.1 ") >= 1);
@@ -103,7 +103,7 @@ void check_signed(Input& input) {
 
 void check_stranger(Input& input) {
   TestDoor door;
-  const PeerId peer = door.connect();
+  const net::PeerId peer = door.connect();
   while (!input.empty() && !door.finished(peer)) {
     door.say(peer, input.sized());
     CHECK(door.hear(peer).find("200 OK") == std::string::npos);
@@ -153,7 +153,7 @@ void check_forms(Input& input) {
   furnish(door);
   for (size_t steps = 0; steps < kStepsMax && !input.empty(); ++steps) {
     const std::string before = door.picture();
-    const PeerId peer = door.connect();
+    const net::PeerId peer = door.connect();
     door.say(peer, door.request("sqs", "POST", "/000000000000/q", input.sized()));
     std::string reply = door.hear(peer);
     if (!reply.empty() && !reply.starts_with("HTTP/1.1 200")) CHECK(door.picture() == before);

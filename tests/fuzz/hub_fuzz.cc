@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "hub/access/token.h"
 #include "hub/sessions.h"
-#include "hub/token.h"
 #include "sim/memory_disk.h"
 #include "store/memory.h"
 #include "stores/engine/engine.h"
@@ -27,7 +27,7 @@ constexpr size_t kPeersMax = 4;
 constexpr size_t kCloggedAt = 2000;
 
 // So small that a few requests reach them.
-constexpr HubLimits kLimits = {
+constexpr hub::HubLimits kLimits = {
     .waiting_max = 2, .unanswered_max = 4, .staged_max = 500, .staged_all_max = 1000};
 
 enum Step : uint8_t {
@@ -61,11 +61,11 @@ struct Client {
   FrameReader reader{FrameReader::From::hub};
 };
 
-class World final : public Peers {
+class World final : public net::Peers {
  public:
   explicit World(bool durable) {
     if (durable) {
-      core_ = Engine::open(*disk_, "hub", clock_.now()).value();
+      core_ = engine::Engine::open(*disk_, "hub", clock_.now()).value();
     } else {
       core_ = memory_core();
     }
@@ -74,7 +74,7 @@ class World final : public Peers {
 
   void step(Input& input) {
     const size_t kind = input.below(kSteps);
-    const PeerId peer = input.below(clients_.size());
+    const net::PeerId peer = input.below(clients_.size());
     if (kind == connect || clients_.empty()) return open(input.byte() % 8 == 7);
     if (kind == take_turn) {
       turn(Millis(input.byte()) * input.byte());
@@ -117,7 +117,7 @@ class World final : public Peers {
   // unheard or without an answer.
   void end() {
     for (size_t turns = 0; turns < kStepsMax; ++turns) {
-      for (PeerId peer = 0; peer < clients_.size(); ++peer) {
+      for (net::PeerId peer = 0; peer < clients_.size(); ++peer) {
         read(peer);
         deliver(peer, SIZE_MAX);
       }
@@ -127,9 +127,9 @@ class World final : public Peers {
     sessions_->stopping();
     for (size_t turns = 0; turn(Millis(0)); ++turns) {
       CHECK(turns < kStepsMax);
-      for (PeerId peer = 0; peer < clients_.size(); ++peer) read(peer);
+      for (net::PeerId peer = 0; peer < clients_.size(); ++peer) read(peer);
     }
-    for (PeerId peer = 0; peer < clients_.size(); ++peer) {
+    for (net::PeerId peer = 0; peer < clients_.size(); ++peer) {
       read(peer);
       const Client& client = clients_[peer];
       CHECK(client.gone || !client.honest || !client.welcomed || client.unanswered.empty());
@@ -137,14 +137,16 @@ class World final : public Peers {
     }
   }
 
-  std::string* outgoing(PeerId peer) override {
+  std::string* outgoing(net::PeerId peer) override {
     return clients_[peer].gone ? nullptr : &clients_[peer].from_hub;
   }
-  void greeted(PeerId peer) override { CHECK(!clients_[peer].gone); }
-  void pause(PeerId peer, bool paused) override { clients_[peer].paused = paused; }
-  bool clogged(PeerId peer) const override { return clients_[peer].from_hub.size() > kCloggedAt; }
-  void finish(PeerId peer) override { clients_[peer].finishing = true; }
-  std::string name_of(PeerId peer) const override { return std::to_string(peer); }
+  void greeted(net::PeerId peer) override { CHECK(!clients_[peer].gone); }
+  void pause(net::PeerId peer, bool paused) override { clients_[peer].paused = paused; }
+  bool clogged(net::PeerId peer) const override {
+    return clients_[peer].from_hub.size() > kCloggedAt;
+  }
+  void finish(net::PeerId peer) override { clients_[peer].finishing = true; }
+  std::string name_of(net::PeerId peer) const override { return std::to_string(peer); }
 
  private:
   void open(bool crowded) {
@@ -156,9 +158,11 @@ class World final : public Peers {
   void say_hello(Client& client, Input& input) {
     std::string token(kAdmin);
     const uint8_t choice = input.byte();
-    if (choice % 8 == 1) token = make_token(kAdmin, Scope::submit, 0).value();
+    if (choice % 8 == 1) token = hub::make_token(kAdmin, hub::Scope::submit, 0).value();
     if (choice % 8 == 2)
-      token = make_token(kAdmin, Scopes(Scope::worker) | Scope::read, 1 + input.byte()).value();
+      token = hub::make_token(kAdmin, hub::Scopes(hub::Scope::worker) | hub::Scope::read,
+                              1 + input.byte())
+                  .value();
     if (choice % 8 == 3) token = input.sized();
     if (client.said_hello) client.honest = false;
     client.said_hello = true;
@@ -167,7 +171,7 @@ class World final : public Peers {
   }
 
   // As much as the loop would read.
-  void deliver(PeerId peer, size_t max) {
+  void deliver(net::PeerId peer, size_t max) {
     Client& client = clients_[peer];
     if (client.gone || client.finishing || client.paused || clogged(peer)) return;
     const std::string bytes = client.to_hub.substr(0, max);
@@ -187,7 +191,7 @@ class World final : public Peers {
   }
 
   // What the hub says is well-formed, whoever it says it to.
-  void read(PeerId peer) {
+  void read(net::PeerId peer) {
     Client& client = clients_[peer];
     const std::string bytes = std::exchange(client.from_hub, {});
     if (bytes.empty()) return;
@@ -211,7 +215,7 @@ class World final : public Peers {
     if (client.finishing && !client.gone) close(peer);
   }
 
-  void close(PeerId peer) {
+  void close(net::PeerId peer) {
     clients_[peer].gone = true;
     (void)sessions_->closed(peer).ok();
   }
@@ -219,7 +223,7 @@ class World final : public Peers {
   SimClock clock_;
   std::unique_ptr<Disk> disk_ = memory_disk();
   std::unique_ptr<Core> core_;
-  std::optional<Sessions> sessions_;
+  std::optional<hub::Sessions> sessions_;
   std::vector<Client> clients_;
   Codec codec_;
 };

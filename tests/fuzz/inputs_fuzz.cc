@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "model/expand.h"
-#include "model/inputs.h"
-#include "model/shell_line.h"
+#include "model/jobs/inputs.h"
+#include "model/tasks/expand.h"
+#include "model/tasks/shell_line.h"
 #include "sources/splitters.h"
 #include "tests/fuzz/target.h"
 
@@ -42,7 +42,7 @@ void check_list(std::string_view bytes) {
 void check_csv(std::string_view text) {
   const auto rows_of = [&](size_t size) {
     Words rows;
-    CsvSplitter splitter(',', 1000, [&](const Words& fields, uint64_t line) {
+    sources::CsvSplitter splitter(',', 1000, [&](const Words& fields, uint64_t line) {
       rows.push_back(std::to_string(line));
       rows.insert(rows.end(), fields.begin(), fields.end());
       return Result<void>();

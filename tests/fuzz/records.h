@@ -21,43 +21,45 @@ inline std::string make_payload(Input& input) {
   std::string out;
   switch (kind) {
     case 0:
-      encode(BatchRecord{.number = first, .stamp = second}, out);
+      engine::encode(engine::BatchRecord{.number = first, .stamp = second}, out);
       break;
     case 1:
-      encode(PutRecord{.table = where,
-                       .key = name,
-                       .version = first,
-                       .nonce = second,
-                       .value = input.sized()},
-             out);
+      engine::encode(engine::PutRecord{.table = where,
+                                       .key = name,
+                                       .version = first,
+                                       .nonce = second,
+                                       .value = input.sized()},
+                     out);
       break;
     case 2:
-      encode(EraseRecord{.table = where, .key = name}, out);
+      engine::encode(engine::EraseRecord{.table = where, .key = name}, out);
       break;
     case 3:
-      encode(PushRecord{.queue = where,
-                        .id = name,
-                        .number = first,
-                        .attempts = second,
-                        .token = input.number(),
-                        .hold_ms = input.number(),
-                        .body = input.sized()},
-             out);
+      engine::encode(engine::PushRecord{.queue = where,
+                                        .id = name,
+                                        .number = first,
+                                        .attempts = second,
+                                        .token = input.number(),
+                                        .hold_ms = input.number(),
+                                        .body = input.sized()},
+                     out);
       break;
     case 4:
-      encode(LeaseRecord{.queue = where, .token = second, .hold_ms = input.number()}, numbers, out);
+      engine::encode(
+          engine::LeaseRecord{.queue = where, .token = second, .hold_ms = input.number()}, numbers,
+          out);
       break;
     case 5:
-      encode(RenewRecord{.queue = where, .hold_ms = second}, numbers, out);
+      engine::encode(engine::RenewRecord{.queue = where, .hold_ms = second}, numbers, out);
       break;
     case 6:
-      encode(FinishRecord{.queue = where}, numbers, out);
+      engine::encode(engine::FinishRecord{.queue = where}, numbers, out);
       break;
     case 7:
-      encode(BlobRecord{.name = name, .file = first, .size = second}, out);
+      engine::encode(engine::BlobRecord{.name = name, .file = first, .size = second}, out);
       break;
     default:
-      encode(BlobEraseRecord{.name = name}, out);
+      engine::encode(engine::BlobEraseRecord{.name = name}, out);
       break;
   }
   return out;
@@ -66,13 +68,13 @@ inline std::string make_payload(Input& input) {
 // Appends a record to a log. REQUIRES: the payload is not empty nor longer than kRecordMax
 inline void append_record(std::string& log, std::string_view payload, uint32_t place = 0) {
   const size_t start = log.size();
-  log.resize(start + kRecordHead);
+  log.resize(start + engine::kRecordHead);
   log += payload;
-  seal_frame(log, start, place);
+  engine::seal_frame(log, start, place);
 }
 
 inline std::string ending_group(std::string payload) {
-  payload[0] = static_cast<char>(static_cast<uint8_t>(payload[0]) | kGroupEnd);
+  payload[0] = static_cast<char>(static_cast<uint8_t>(payload[0]) | engine::kGroupEnd);
   return payload;
 }
 

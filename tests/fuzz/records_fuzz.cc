@@ -7,7 +7,7 @@
 namespace dunlin {
 namespace {
 
-std::vector<uint64_t> numbers_of(const Numbers& numbers) {
+std::vector<uint64_t> numbers_of(const engine::Numbers& numbers) {
   std::vector<uint64_t> all;
   CHECK(numbers.each([&](uint64_t number) { all.push_back(number); }));
   return all;
@@ -16,44 +16,50 @@ std::vector<uint64_t> numbers_of(const Numbers& numbers) {
 struct Encode {
   std::string& out;
 
-  void operator()(const LeaseRecord& record) { encode(record, numbers_of(record.numbers), out); }
-  void operator()(const RenewRecord& record) { encode(record, numbers_of(record.numbers), out); }
-  void operator()(const FinishRecord& record) { encode(record, numbers_of(record.numbers), out); }
-  void operator()(const auto& record) { encode(record, out); }
+  void operator()(const engine::LeaseRecord& record) {
+    engine::encode(record, numbers_of(record.numbers), out);
+  }
+  void operator()(const engine::RenewRecord& record) {
+    engine::encode(record, numbers_of(record.numbers), out);
+  }
+  void operator()(const engine::FinishRecord& record) {
+    engine::encode(record, numbers_of(record.numbers), out);
+  }
+  void operator()(const auto& record) { engine::encode(record, out); }
 };
 
-std::string encoded(const Record& record) {
+std::string encoded(const engine::Record& record) {
   std::string out;
   std::visit(Encode{out}, record);
   return out;
 }
 
 void check_payload(const std::string& payload) {
-  const auto record = decode(payload);
+  const auto record = engine::decode(payload);
   if (!record) return;
   const std::string once = encoded(*record);
-  const auto again = decode(once);
+  const auto again = engine::decode(once);
   CHECK(again && again->index() == record->index());
   CHECK(encoded(*again) == once);
 
   std::string log = "before";
   append_record(log, payload);
   const std::string framed = log.substr(6);
-  const auto read = read_frame(framed);
+  const auto read = engine::read_frame(framed);
   CHECK(read && read->payload == payload && read->size == framed.size());
-  CHECK(read->ends_group() == ((static_cast<uint8_t>(payload[0]) & kGroupEnd) != 0));
+  CHECK(read->ends_group() == ((static_cast<uint8_t>(payload[0]) & engine::kGroupEnd) != 0));
   for (size_t size = 0; size < std::min<size_t>(framed.size(), 40); ++size) {
-    CHECK(!read_frame(std::string(framed, 0, size)));
+    CHECK(!engine::read_frame(std::string(framed, 0, size)));
   }
 }
 
 // What find_batch() promises, tried at every place.
 std::optional<size_t> look_for_batch(std::string_view log, size_t from, uint64_t least) {
   for (size_t at = from; at < log.size(); ++at) {
-    const auto framed = read_frame(log.substr(at));
+    const auto framed = engine::read_frame(log.substr(at));
     if (!framed) continue;
-    const auto record = decode(framed->payload);
-    const auto* batch = record ? std::get_if<BatchRecord>(&*record) : nullptr;
+    const auto record = engine::decode(framed->payload);
+    const auto* batch = record ? std::get_if<engine::BatchRecord>(&*record) : nullptr;
     if (batch != nullptr && batch->number >= least) return at;
   }
   return {};
@@ -73,7 +79,7 @@ void check_log(Input& input) {
     append_record(log, payload);
     if (const size_t cut = input.below(32); cut < log.size()) log.resize(log.size() - cut);
   }
-  CHECK(find_batch(log, from, least) == look_for_batch(log, from, least));
+  CHECK(engine::find_batch(log, from, least) == look_for_batch(log, from, least));
 }
 
 }  // namespace

@@ -23,12 +23,12 @@ enum Plan : uint8_t {
 };
 
 // Batches that follow one another come cheap; anything else takes some luck.
-std::string make_segment(Input& input, const ScanRules& rules) {
+std::string make_segment(Input& input, const engine::ScanRules& rules) {
   uint64_t next_batch = rules.next_batch;
-  std::string bytes = encode(SegmentHeader{
+  std::string bytes = engine::encode(engine::SegmentHeader{
       .number = 3, .first_batch = next_batch, .previous_end = 0, .placed = rules.placed});
   const auto append = [&](std::string_view payload) {
-    append_record(bytes, payload, rules.placed ? place(rules.segment, bytes.size()) : 0);
+    append_record(bytes, payload, rules.placed ? engine::place(rules.segment, bytes.size()) : 0);
   };
   while (!input.empty() && bytes.size() < (64U << 10U)) {
     switch (input.byte() % 8) {
@@ -52,7 +52,7 @@ std::string make_segment(Input& input, const ScanRules& rules) {
         break;
       default: {
         std::string batch;
-        encode(BatchRecord{.number = next_batch++, .stamp = input.number()}, batch);
+        engine::encode(engine::BatchRecord{.number = next_batch++, .stamp = input.number()}, batch);
         append(ending_group(batch));
         append(ending_group(make_payload(input)));
       }
@@ -62,25 +62,26 @@ std::string make_segment(Input& input, const ScanRules& rules) {
 }
 
 struct Seen {
-  Scanned scanned;
-  std::vector<Position> positions;
+  engine::Scanned scanned;
+  std::vector<engine::Position> positions;
 };
 
-Seen scan(const std::string& bytes, const ScanRules& rules) {
+Seen scan(const std::string& bytes, const engine::ScanRules& rules) {
   Seen seen;
-  seen.scanned = scan_segment(bytes, rules, [&](const Record& record, Position at) {
-    CHECK(!std::holds_alternative<BatchRecord>(record));
-    CHECK(seen.positions.empty() ||
-          seen.positions.back().offset + seen.positions.back().size <= at.offset);
-    CHECK(at.segment == rules.segment && at.offset >= rules.start);
-    CHECK(uint64_t{at.offset} + at.size <= rules.end.value_or(bytes.size()));
-    seen.positions.push_back(at);
-    return true;
-  });
+  seen.scanned =
+      engine::scan_segment(bytes, rules, [&](const engine::Record& record, engine::Position at) {
+        CHECK(!std::holds_alternative<engine::BatchRecord>(record));
+        CHECK(seen.positions.empty() ||
+              seen.positions.back().offset + seen.positions.back().size <= at.offset);
+        CHECK(at.segment == rules.segment && at.offset >= rules.start);
+        CHECK(uint64_t{at.offset} + at.size <= rules.end.value_or(bytes.size()));
+        seen.positions.push_back(at);
+        return true;
+      });
   return seen;
 }
 
-void check_scan(const std::string& bytes, ScanRules rules) {
+void check_scan(const std::string& bytes, engine::ScanRules rules) {
   const Seen seen = scan(bytes, rules);
   if (seen.scanned.damage) {
     CHECK(seen.scanned.damage->file == rules.path && !seen.scanned.damage->what.empty());
@@ -100,12 +101,12 @@ void check_scan(const std::string& bytes, ScanRules rules) {
 }
 
 void check_header(const std::string& bytes) {
-  const auto header = decode_header(bytes);
+  const auto header = engine::decode_header(bytes);
   if (!header.ok()) {
     CHECK(header.error().code == Code::corrupt || header.error().code == Code::unsupported);
     return;
   }
-  const auto again = decode_header(encode(header.value()));
+  const auto again = engine::decode_header(engine::encode(header.value()));
   CHECK(again.ok() && again.value().number == header.value().number);
   CHECK(again.value().first_batch == header.value().first_batch);
   CHECK(again.value().previous_end == header.value().previous_end);
@@ -115,26 +116,26 @@ void check_header(const std::string& bytes) {
 void check_mark(Input& input) {
   const auto disk = memory_disk();
   const auto file = disk->create("mark").value();
-  const Mark mark{.batch = input.number(),
-                  .oldest = static_cast<uint32_t>(input.number()),
-                  .segment = static_cast<uint32_t>(input.number()),
-                  .end = input.number()};
+  const engine::Mark mark{.batch = input.number(),
+                          .oldest = static_cast<uint32_t>(input.number()),
+                          .segment = static_cast<uint32_t>(input.number()),
+                          .end = input.number()};
   const bool makes_sense =
-      mark.oldest > 0 && mark.oldest <= mark.segment && mark.segment <= kSegmentsMax;
-  const auto is_mark = [&](const Mark& read) {
+      mark.oldest > 0 && mark.oldest <= mark.segment && mark.segment <= engine::kSegmentsMax;
+  const auto is_mark = [&](const engine::Mark& read) {
     return read.batch == mark.batch && read.oldest == mark.oldest && read.segment == mark.segment &&
            read.end == mark.end;
   };
-  CHECK(write_mark(*file, mark).ok());
-  const ReadMark written = read_mark(*file).value();
+  CHECK(engine::write_mark(*file, mark).ok());
+  const engine::ReadMark written = engine::read_mark(*file).value();
   // One copy is enough before the first batch.
   CHECK(written.damage.empty() == (makes_sense && mark.batch == 0));
   CHECK(makes_sense ? is_mark(written.mark) : written.mark.segment == 0);
 
   // Whatever comes over it, there is no other mark to be read.
-  if (input.byte() % 2 == 0) CHECK(write_both_marks(*file, mark).ok());
+  if (input.byte() % 2 == 0) CHECK(engine::write_both_marks(*file, mark).ok());
   CHECK(file->write(input.number() % 1024, input.sized()).ok());
-  const ReadMark read = read_mark(*file).value();
+  const engine::ReadMark read = engine::read_mark(*file).value();
   CHECK(read.mark.segment == 0 || (makes_sense && is_mark(read.mark)));
 }
 
@@ -183,7 +184,8 @@ std::vector<std::string> seeds() {
                     .sized("x")
                     .bytes());
   all.push_back(rules(has_header, 0, 0)
-                    .raw(encode(SegmentHeader{.number = 7, .first_batch = 8, .previous_end = 90}))
+                    .raw(engine::encode(
+                        engine::SegmentHeader{.number = 7, .first_batch = 8, .previous_end = 90}))
                     .bytes());
   return all;
 }
@@ -194,11 +196,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace dunlin;
   Input input(data, size);
   const uint64_t plan = input.number();
-  ScanRules rules{.path = "log/00000003.seg",
-                  .next_batch = input.number(),
-                  .end = {},
-                  .durable = 0,
-                  .segment = 3};
+  engine::ScanRules rules{.path = "log/00000003.seg",
+                          .next_batch = input.number(),
+                          .end = {},
+                          .durable = 0,
+                          .segment = 3};
   const uint64_t end = input.number();
   const uint64_t durable = input.number();
   const uint64_t start = input.number();
@@ -216,7 +218,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const std::string bytes = make_segment(input, rules);
   check_header(bytes);
-  if ((plan & starts_inside) != 0) rules.start = kSegmentHead + start;
+  if ((plan & starts_inside) != 0) rules.start = engine::kSegmentHead + start;
   check_scan(bytes, rules);
   return 0;
 }

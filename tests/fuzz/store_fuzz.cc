@@ -23,14 +23,14 @@ constexpr size_t kEditsMax = 20;
 constexpr size_t kRequestsMax = 40;
 
 // What the engine knows without its disk.
-std::string keys(const Engine& engine) {
+std::string keys(const engine::Engine& engine) {
   std::string text;
   for (const auto& [name, rows] : engine.index().tables()) {
     for (const auto& [key, row] : rows)
       text += fmt::format("row {} {} {}\n", name, key, row.version);
   }
   for (const auto& [name, queue] : engine.index().queues()) {
-    std::map<uint64_t, const Item*> items;
+    std::map<uint64_t, const engine::Item*> items;
     for (const auto& item : queue->items) items.emplace(item->number, item.get());
     CHECK(items.size() == queue->items.size());
     for (const auto& [number, item] : items) {
@@ -45,28 +45,30 @@ std::string keys(const Engine& engine) {
 }
 
 // Everything that must survive. Changes the engine, but nothing that is on disk.
-std::string contents(Engine& engine) { return keys(engine) + dump(engine, kMuchLater); }
+std::string contents(engine::Engine& engine) { return keys(engine) + dump(engine, kMuchLater); }
 
 // Opens the store, if it can be opened.
-std::unique_ptr<Engine> open(Disk& disk) {
-  auto opened = Engine::open(disk, kStore, kNow, kSmallSegments);
+std::unique_ptr<engine::Engine> open(Disk& disk) {
+  auto opened = engine::Engine::open(disk, kStore, kNow, kSmallSegments);
   if (opened.ok()) return std::move(opened).value();
   CHECK(opened.error().code == Code::corrupt || opened.error().code == Code::unsupported);
   CHECK(!opened.error().what.empty());
   return nullptr;
 }
 
-bool is_of_the_log(const Damage& damage) { return damage.file.starts_with(kStore + "/log/"); }
+bool is_of_the_log(const engine::Damage& damage) {
+  return damage.file.starts_with(kStore + "/log/");
+}
 
 // A damaged mark or blob does not keep a store from opening; anything else that check_store finds
 // does.
 bool log_is_sound(Disk& disk) {
-  const auto report = check_store(disk, kStore);
+  const auto report = engine::check_store(disk, kStore);
   CHECK(report.ok());
   return std::ranges::none_of(report.value().damages, is_of_the_log);
 }
 
-void use(Engine& engine, Input& input) {
+void use(engine::Engine& engine, Input& input) {
   Asker asker;
   Instant now = kNow;
   for (size_t i = 0; i < kRequestsMax && !input.empty(); ++i) {

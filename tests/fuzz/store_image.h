@@ -17,7 +17,7 @@
 namespace dunlin {
 
 inline const std::string kStore = "store";
-inline constexpr LogOptions kSmallSegments = {.segment_bytes = 900};
+inline constexpr engine::LogOptions kSmallSegments = {.segment_bytes = 900};
 
 class StoreImage {
  public:
@@ -70,7 +70,8 @@ class StoreImage {
         }
         return true;
       case end_or_join_group:
-        if (std::string* payload = pick(input)) (*payload)[0] ^= static_cast<char>(kGroupEnd);
+        if (std::string* payload = pick(input))
+          (*payload)[0] ^= static_cast<char>(engine::kGroupEnd);
         return true;
       case change_header:
         change(input, segment(input));
@@ -84,10 +85,10 @@ class StoreImage {
         if (segments_.size() > 1) segments_.erase(place(input));
         return true;
       case change_mark:
-        mark_ = Mark{.batch = input.number(),
-                     .oldest = static_cast<uint32_t>(input.number()),
-                     .segment = static_cast<uint32_t>(input.number()),
-                     .end = input.number()};
+        mark_ = engine::Mark{.batch = input.number(),
+                             .oldest = static_cast<uint32_t>(input.number()),
+                             .segment = static_cast<uint32_t>(input.number()),
+                             .end = input.number()};
         return true;
       case add_file:
         others_["/log/" + std::string(input.sized())] = input.sized();
@@ -114,7 +115,7 @@ class StoreImage {
 
  private:
   struct Segment {
-    SegmentHeader header;
+    engine::SegmentHeader header;
     bool end_is_given = false;          // Else header.previous_end is made right.
     std::vector<std::string> payloads;  // Empty ones are left out.
   };
@@ -128,7 +129,7 @@ class StoreImage {
 
   static StoreImage make() {
     const auto disk = memory_disk();
-    const auto engine = Engine::open(*disk, kStore, Instant(), kSmallSegments).value();
+    const auto engine = engine::Engine::open(*disk, kStore, Instant(), kSmallSegments).value();
     const auto ask = [&](Request&& request) {
       CHECK(validate(request).ok());
       const Answer answer = engine->handle(std::move(request), Instant());
@@ -163,17 +164,18 @@ class StoreImage {
       std::map<std::string, std::string> bytes;
       const std::vector<std::string> names = disk->list(kStore + folder).value();
       for (const std::string& name : names) {
-        bytes[name] = read_file(*disk->open_to_read(kStore + folder + "/" + name).value()).value();
+        bytes[name] =
+            engine::read_file(*disk->open_to_read(kStore + folder + "/" + name).value()).value();
       }
       return bytes;
     };
     for (const auto& [name, bytes] : files("/log")) {
-      Segment& segment = image.segments_[segment_number(name).value()];
-      segment.header = decode_header(bytes).value();
-      size_t at = kSegmentHead;
+      Segment& segment = image.segments_[engine::segment_number(name).value()];
+      segment.header = engine::decode_header(bytes).value();
+      size_t at = engine::kSegmentHead;
       const uint32_t number = segment.header.number;
-      while (const auto framed =
-                 read_frame(std::string_view(bytes).substr(at), dunlin::place(number, at))) {
+      while (const auto framed = engine::read_frame(std::string_view(bytes).substr(at),
+                                                    engine::place(number, at))) {
         segment.payloads.emplace_back(framed->payload);
         at += framed->size;
       }
@@ -216,14 +218,14 @@ class StoreImage {
     std::map<std::string, std::string> all = others_;
     uint64_t end = 0;
     for (const auto& [number, segment] : segments_) {
-      SegmentHeader header = segment.header;
+      engine::SegmentHeader header = segment.header;
       if (!segment.end_is_given) header.previous_end = end;
-      std::string bytes = encode(header);
+      std::string bytes = engine::encode(header);
       for (const std::string& payload : segment.payloads) {
-        if (!payload.empty()) append_record(bytes, payload, dunlin::place(number, bytes.size()));
+        if (!payload.empty()) append_record(bytes, payload, engine::place(number, bytes.size()));
       }
       end = bytes.size();
-      all[segment_path("", number)] = std::move(bytes);
+      all[engine::segment_path("", number)] = std::move(bytes);
     }
     all["/mark"] = mark(end);
     for (const RawEdit& edit : raw_edits_) {
@@ -239,18 +241,18 @@ class StoreImage {
 
   // Unless it was changed it says that the newest segment is durable up to `end`.
   std::string mark(uint64_t end) const {
-    const Mark right{.batch = 0,
-                     .oldest = segments_.begin()->first,
-                     .segment = segments_.rbegin()->first,
-                     .end = end};
+    const engine::Mark right{.batch = 0,
+                             .oldest = segments_.begin()->first,
+                             .segment = segments_.rbegin()->first,
+                             .end = end};
     const auto disk = memory_disk();
     const auto file = disk->create("mark").value();
-    CHECK(write_both_marks(*file, mark_.value_or(right)).ok());
-    return read_file(*file).value();
+    CHECK(engine::write_both_marks(*file, mark_.value_or(right)).ok());
+    return engine::read_file(*file).value();
   }
 
   std::map<uint32_t, Segment> segments_;  // By the number in the file's name.
-  std::optional<Mark> mark_;
+  std::optional<engine::Mark> mark_;
   std::map<std::string, std::string> others_;
   std::vector<RawEdit> raw_edits_;
 };

@@ -28,12 +28,12 @@ void check_url(std::string_view text) {
 
 // Without TLS only to this machine, whatever was written.
 void check_schemes(const std::string& text) {
-  const Result<HubAddress> hub = parse_hub_url(text);
+  const Result<stores::HubAddress> hub = stores::parse_hub_url(text);
   if (hub.ok()) CHECK(hub.value().port != 0 && !hub.value().host.empty());
-  const Result<AmqpAddress> amqp = parse_amqp_url(text);
+  const Result<amqp::AmqpAddress> amqp = amqp::parse_amqp_url(text);
   if (amqp.ok() && !amqp.value().tls && text.find("insecure") == std::string::npos &&
       text.find('%') == std::string::npos) {
-    for (const AmqpHost& host : amqp.value().hosts) CHECK(is_loopback_host(host.name));
+    for (const amqp::AmqpHost& host : amqp.value().hosts) CHECK(is_loopback_host(host.name));
   }
   const Result<cloud::CloudAddress> aws = cloud::parse_cloud_address("aws:eu/lab", text);
   if (!aws.ok()) return;

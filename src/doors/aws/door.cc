@@ -5,8 +5,10 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "doors/aws/auth.h"
+#include "doors/aws/call/auth.h"
+#include "doors/aws/s3/s3.h"
 #include "doors/aws/services.h"
+#include "doors/aws/sqs/sqs.h"
 
 namespace dunlin::aws {
 namespace {
@@ -24,13 +26,13 @@ constexpr size_t kSweepPage = 1000;
 
 class Door::Exchange final : public Call {
  public:
-  Exchange(Door& door, PeerId peer, HttpHead&& head)
+  Exchange(Door& door, net::PeerId peer, http::HttpHead&& head)
       : door_(door), peer_(peer), head_(std::move(head)) {}
   ~Exchange() override { drop_state(); }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  const HttpHead& head() const override { return head_; }
+  const http::HttpHead& head() const override { return head_; }
   const Claim& claim() const override { return signer.claim; }
   const std::string& secret() const override { return signer.secret; }
   WallTime wall() const override { return door_.clock_.wall(); }
@@ -63,14 +65,14 @@ class Door::Exchange final : public Call {
     say_continue();
     taker_ = std::move(taker);
   }
-  void reply(HttpReply&& reply) override {
+  void reply(http::HttpReply&& reply) override {
     if (head_.method == "HEAD" && !reply.length) reply.length = reply.body.size();
     if (head_.method == "HEAD") reply.body.clear();
     keep_alive_ = keep_alive_ && head_.keep_alive && body_ended && !door_.stopping_;
     append(std::move(reply));
     done_ = true;
   }
-  void begin(HttpReply&& head) override {
+  void begin(http::HttpReply&& head) override {
     keep_alive_ = keep_alive_ && head_.keep_alive && body_ended && !door_.stopping_;
     append(std::move(head));
   }
@@ -96,7 +98,7 @@ class Door::Exchange final : public Call {
     if (!node.empty() && !done_) node.mapped()(std::move(answer));
   }
   // False if nobody wants the body now.
-  Result<bool> give_body(HttpReader& reader) {
+  Result<bool> give_body(http::HttpReader& reader) {
     if (!taker_) return false;
     std::string bytes;
     if (!body_ended) body_ended = TRY(reader.body(bytes, kBlobPart));
@@ -122,14 +124,15 @@ class Door::Exchange final : public Call {
 
  private:
   // SDKs set their clocks by the date of a reply that says that theirs is wrong.
-  void append(HttpReply&& reply) {
-    reply.headers.emplace_back("date", http_time(wall().time_since_epoch().count()));
-    if (std::string* out = door_.peers_.outgoing(peer_)) append_reply(reply, keep_alive_, *out);
+  void append(http::HttpReply&& reply) {
+    reply.headers.emplace_back("date", http::http_time(wall().time_since_epoch().count()));
+    if (std::string* out = door_.peers_.outgoing(peer_))
+      http::append_reply(reply, keep_alive_, *out);
   }
 
   Door& door_;
-  const PeerId peer_;
-  HttpHead head_;
+  const net::PeerId peer_;
+  http::HttpHead head_;
   absl::flat_hash_map<uint64_t, Then> thens_;
   Taker taker_;
   std::function<void()> resume_;
@@ -139,7 +142,7 @@ class Door::Exchange final : public Call {
 };
 
 struct Door::Connection {
-  HttpReader reader;
+  http::HttpReader reader;
   std::string key_id;
   std::optional<uint64_t> session;
   std::unique_ptr<Exchange> exchange;
@@ -151,7 +154,7 @@ struct Door::Connection {
   Instant heard_at;
 };
 
-Door::Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls, size_t kept_max)
+Door::Door(net::Peers& peers, DoorHost& host, const Clock& clock, bool tls, size_t kept_max)
     : peers_(peers),
       host_(host),
       clock_(clock),
@@ -165,18 +168,18 @@ Door::Door(Peers& peers, DoorHost& host, const Clock& clock, bool tls, size_t ke
 
 Door::~Door() = default;
 
-void Door::opened(PeerId peer, bool crowded) {
+void Door::opened(net::PeerId peer, bool crowded) {
   connections_.emplace(peer, std::make_unique<Connection>());
   connections_.at(peer)->heard_at = clock_.now();
   if (!crowded) return;
   if (std::string* out = peers_.outgoing(peer)) {
-    append_reply({.status = 503, .headers = {}, .body = "", .length = {}}, false, *out);
+    http::append_reply({.status = 503, .headers = {}, .body = "", .length = {}}, false, *out);
   }
   connections_.at(peer)->finishing = true;
   peers_.finish(peer);
 }
 
-Result<void> Door::received(PeerId peer, std::string_view bytes, Instant now) {
+Result<void> Door::received(net::PeerId peer, std::string_view bytes, Instant now) {
   now_ = now;
   Connection& connection = *connections_.at(peer);
   if (connection.finishing) return {};
@@ -198,7 +201,7 @@ Result<void> Door::received(PeerId peer, std::string_view bytes, Instant now) {
 
 // Notes what is kept of a peer, and whether it must wait with the rest because that of all is too
 // much.
-void Door::account(PeerId peer, Connection& connection) {
+void Door::account(net::PeerId peer, Connection& connection) {
   const std::unique_ptr<Exchange>& exchange = connection.exchange;
   const bool its_turn = !connection.finishing && (!exchange || exchange->wants_body());
   const size_t bytes = connection.reader.unread() + (exchange ? exchange->body.size() : 0);
@@ -212,7 +215,7 @@ void Door::account(PeerId peer, Connection& connection) {
 // Lets those who were held back send on, as far as there is room.
 void Door::let_on() {
   size_t room = 1 + holdings_.room() / kReadSize;
-  for (const PeerId peer : std::exchange(held_back_, {})) {
+  for (const net::PeerId peer : std::exchange(held_back_, {})) {
     if (room == 0 || holdings_.must_wait(peer)) {
       held_back_.push_back(peer);
       continue;
@@ -225,7 +228,7 @@ void Door::let_on() {
 }
 
 void Door::drop_the_slow() {
-  for (const PeerId peer : holdings_.too_slow(now_)) {
+  for (const net::PeerId peer : holdings_.too_slow(now_)) {
     peers_.drop(peer, "the client sends its request too slowly");
   }
   if (now_ < sweep_at_) return;
@@ -248,7 +251,7 @@ std::optional<Instant> Door::next_look() const {
   return next;
 }
 
-Result<void> Door::closed(PeerId peer) {
+Result<void> Door::closed(net::PeerId peer) {
   Connection& connection = *connections_.at(peer);
   if (connection.exchange && connection.exchange->may_not_be_cut()) {
     connection.gone = true;
@@ -260,7 +263,7 @@ Result<void> Door::closed(PeerId peer) {
   return {};
 }
 
-void Door::erase(PeerId peer) {
+void Door::erase(net::PeerId peer) {
   const auto node = connections_.extract(peer);
   const std::unique_ptr<Connection>& connection = node.mapped();
   clogged_.erase(peer);
@@ -273,7 +276,7 @@ void Door::erase(PeerId peer) {
 }
 
 // Does what can be done with what has been received.
-void Door::advance(PeerId peer) {
+void Door::advance(net::PeerId peer) {
   Connection& connection = *connections_.at(peer);
   if (std::exchange(connection.advancing, true)) return;
   while (!connection.finishing && step(peer, connection)) {
@@ -288,18 +291,18 @@ void Door::advance(PeerId peer) {
 }
 
 // Says whether there may be another step.
-bool Door::step(PeerId peer, Connection& connection) {
+bool Door::step(net::PeerId peer, Connection& connection) {
   if (!connection.exchange) {
     // A client that does not take its replies gets no more of them.
     if (peers_.clogged(peer)) {
       clogged_.insert(peer);
       return false;
     }
-    Result<std::optional<HttpHead>> head = connection.reader.head();
+    Result<std::optional<http::HttpHead>> head = connection.reader.head();
     if (!head.ok()) {
       if (std::string* out = peers_.outgoing(peer)) {
-        const Headers headers = {{"content-type", "text/plain"}};
-        append_reply(
+        const http::Headers headers = {{"content-type", "text/plain"}};
+        http::append_reply(
             {.status = 400, .headers = headers, .body = head.error().what + "\n", .length = {}},
             false, *out);
       }
@@ -307,7 +310,7 @@ bool Door::step(PeerId peer, Connection& connection) {
       peers_.finish(peer);
       return false;
     }
-    std::optional<HttpHead> whole = std::move(head).value();
+    std::optional<http::HttpHead> whole = std::move(head).value();
     if (!whole) return false;
     begin(peer, connection, std::move(*whole));
     return true;
@@ -326,18 +329,19 @@ bool Door::step(PeerId peer, Connection& connection) {
   return !given.ok() || given.value() || exchange.done();
 }
 
-void Door::begin(PeerId peer, Connection& connection, HttpHead&& head) {
+void Door::begin(net::PeerId peer, Connection& connection, http::HttpHead&& head) {
   connection.exchange = std::make_unique<Exchange>(*this, peer, std::move(head));
   connection.anew = true;
   Exchange& exchange = *connection.exchange;
-  const HttpHead& asked = exchange.head();
+  const http::HttpHead& asked = exchange.head();
   exchange.body_ended = !asked.chunked && asked.length.value_or(0) == 0;
   if (exchange.body_ended) {
     std::string none;
     CHECK(connection.reader.body(none, 0).ok());
   }
-  std::variant<Signer, HttpReply> signer = identify(asked, host_, clock_.wall());
-  if (auto* refused = std::get_if<HttpReply>(&signer)) return exchange.reply(std::move(*refused));
+  std::variant<Signer, http::HttpReply> signer = identify(asked, host_, clock_.wall());
+  if (auto* refused = std::get_if<http::HttpReply>(&signer))
+    return exchange.reply(std::move(*refused));
   exchange.signer = std::move(std::get<Signer>(signer));
   exchange.gathering = true;
   if (exchange.signer.service != Kind::s3 || s3_keeps_body(asked)) {
@@ -353,7 +357,7 @@ void Door::begin(PeerId peer, Connection& connection, HttpHead&& head) {
 }
 
 // Collects a body that its service wants whole, checks what was signed, and serves it.
-void Door::gather(PeerId peer, Connection& connection) {
+void Door::gather(net::PeerId peer, Connection& connection) {
   Exchange& exchange = *connection.exchange;
   const Kind service = exchange.signer.service;
   const size_t before = exchange.body.size();
@@ -377,7 +381,7 @@ void Door::gather(PeerId peer, Connection& connection) {
 }
 
 // A connection has one session, as long as its requests are signed with one key.
-void Door::settle_session(PeerId peer, Connection& connection) {
+void Door::settle_session(net::PeerId peer, Connection& connection) {
   Exchange& exchange = *connection.exchange;
   peers_.greeted(peer);
   if (connection.session && connection.key_id != exchange.signer.claim.key_id) {
@@ -393,7 +397,7 @@ void Door::settle_session(PeerId peer, Connection& connection) {
 }
 
 // Ends an exchange that was replied to.
-void Door::settle(PeerId peer, Connection& connection) {
+void Door::settle(net::PeerId peer, Connection& connection) {
   const bool keep_alive = connection.exchange->keeps_alive();
   connection.exchange.reset();
   connection.anew = true;
@@ -470,7 +474,7 @@ void Door::answered(uint64_t session, uint64_t id, Answer&& answer, Instant now)
   }
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  const PeerId peer = found->second;
+  const net::PeerId peer = found->second;
   Connection& connection = *connections_.at(peer);
   if (connection.exchange) connection.exchange->answered(id, std::move(answer));
   advance(peer);
@@ -480,7 +484,7 @@ std::optional<Instant> Door::turn(Instant now) {
   now_ = now;
   if (!std::exchange(swept_, true)) sweep("");
   ask_kept();
-  for (const PeerId peer : std::exchange(clogged_, {})) {
+  for (const net::PeerId peer : std::exchange(clogged_, {})) {
     if (peers_.clogged(peer)) {
       clogged_.insert(peer);
       continue;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "doors/aws/call/replies.h"
+#include "doors/aws/dynamo/dynamo.h"
+#include "doors/aws/sqs/sqs.h"
 
 namespace dunlin::aws {
 namespace {

@@ -1,4 +1,4 @@
-#include "doors/rest/api.h"
+#include "doors/rest/api/api.h"
 
 #include <gtest/gtest.h>
 
@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "doors/rest/job_body.h"
-#include "doors/rest/json_body.h"
-#include "doors/rest/openapi.h"
-#include "hub/token.h"
+#include "doors/rest/bodies/job_body.h"
+#include "doors/rest/bodies/json_body.h"
+#include "doors/rest/bodies/openapi.h"
+#include "hub/access/token.h"
+#include "model/jobs/submit.h"
 #include "model/keys.h"
 #include "model/rows.h"
-#include "model/submit.h"
 #include "testing/rest.h"
 
 namespace dunlin::rest {
@@ -274,8 +274,8 @@ TEST_F(RestPartition, IsToldWhatIsWrongWithItsWords) {
   }
   EXPECT_EQ(say("leave", R"({"attempt":1,"had":0})").status, 400);
   EXPECT_EQ(ask("POST", "/jobs/" + id + "/partitions/x/next", "{}").status, 400);
-  const auto scopes = parse_scopes("submit").value();
-  const std::string submitter = bearer(make_token(TestHub::kToken, scopes, 0).value());
+  const auto scopes = hub::parse_scopes("submit").value();
+  const std::string submitter = bearer(hub::make_token(TestHub::kToken, scopes, 0).value());
   for (const char* what : {"next", "leave"}) {
     const std::string path = fmt::format("/api/v1/jobs/{}/partitions/0/{}", id, what);
     EXPECT_EQ(HttpClient(rest.port()).ask("POST", path, submitter, "{}").status, 403);
@@ -345,8 +345,8 @@ TEST_F(RestApi, AJobIsCancelledOnceAndCannotBeRetried) {
 
 TEST_F(RestApi, WhoMayReadMayNotWrite) {
   const std::string id = submit(R"({"line":"true"})");
-  const auto scopes = parse_scopes("read").value();
-  const std::string reader = bearer(make_token(TestHub::kToken, scopes, 0).value());
+  const auto scopes = hub::parse_scopes("read").value();
+  const std::string reader = bearer(hub::make_token(TestHub::kToken, scopes, 0).value());
   HttpClient client(rest.port());
   EXPECT_EQ(client.ask("GET", "/api/v1/jobs/" + id, reader).status, 200);
   EXPECT_EQ(client.ask("POST", "/api/v1/jobs", reader, "{}").status, 403);
@@ -452,15 +452,16 @@ TEST_F(RestApi, StreamsAreFewAndOfOneTokenHalfOfThem) {
   const auto status = [&](const std::string& token) {
     return HttpClient(rest.port()).get("/api/v1/events", bearer(token)).status;
   };
-  const Scopes read = parse_scopes("read").value();
-  const std::string ann = make_token(TestHub::kToken, read, 0, "ann").value();
+  const hub::Scopes read = hub::parse_scopes("read").value();
+  const std::string ann = hub::make_token(TestHub::kToken, read, 0, "ann").value();
   const int64_t later = rest.clock().wall().time_since_epoch().count() / 1000 + 3600;
-  const std::string also_ann = make_token(TestHub::kToken, read, later, "ann").value();
+  const std::string also_ann = hub::make_token(TestHub::kToken, read, later, "ann").value();
   for (int i = 0; i < 64; ++i) stream(i % 2 == 0 ? ann : also_ann);
   EXPECT_EQ(status(ann), 429);
   EXPECT_EQ(status(also_ann), 429);
   for (int i = 0; i < 64; ++i) stream(std::string(TestHub::kToken));
-  EXPECT_EQ(status(make_token(TestHub::kToken, read, 0, "bob").value()), 429) << "all are taken";
+  EXPECT_EQ(status(hub::make_token(TestHub::kToken, read, 0, "bob").value()), 429)
+      << "all are taken";
 }
 
 TEST_F(RestApi, TellsWhichMethodsAPathHas) {

@@ -8,12 +8,12 @@
 
 #include "base/result.h"
 #include "cli/store_target.h"
-#include "doors/rest/server_options.h"
+#include "doors/rest/server/server_options.h"
 
-namespace dunlin {
+namespace dunlin::rest {
 
 struct RestVerb {
-  StoreTarget target = {};
+  cli::StoreTarget target = {};
   rest::ServerOptions server = {.listen = {"127.0.0.1:7071"}};
 };
 
@@ -21,4 +21,4 @@ Result<int> run(const RestVerb& verb);
 
 void add_rest_command(CLI::App& app, RestVerb& verb, int& exit_code);
 
-}  // namespace dunlin
+}  // namespace dunlin::rest

@@ -1,4 +1,4 @@
-#include "doors/rest/service.h"
+#include "doors/rest/server/service.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "doors/rest/call.h"
-#include "hub/token.h"
+#include "doors/rest/server/call.h"
+#include "hub/access/token.h"
 #include "testing/rest.h"
 
 namespace dunlin::rest {
@@ -49,7 +49,8 @@ TEST(RestService, WantsATokenOfTheHub) {
   const HttpAnswer answer = rest.get("/api/v1/health", bearer("d1.read.1.00.00"));
   EXPECT_EQ(answer.status, 401);
   EXPECT_EQ(answer.header("content-type"), "application/problem+json");
-  const std::string reader = make_token(TestHub::kToken, parse_scopes("read").value(), 0).value();
+  const std::string reader =
+      hub::make_token(TestHub::kToken, hub::parse_scopes("read").value(), 0).value();
   EXPECT_EQ(rest.get("/api/v1/health", bearer(reader)).status, 200);
 }
 
@@ -82,6 +83,21 @@ TEST(RestService, RefusesMoreConnectionsThanItMayHave) {
   EXPECT_EQ(second.receive().status, 503);
 }
 
+const std::string kHealth = "GET /api/v1/health HTTP/1.1\r\nhost: x\r\n" + kAdmin + "\r\n";
+
+// Asks over a new connection until there is room. A connection that was answered makes room once
+// its thread has seen that it waits again; until then the service says that it is full.
+HttpAnswer ask_until_room(TestRest& rest, std::unique_ptr<HttpClient>& client,
+                          const std::string& request) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (true) {
+    client = std::make_unique<HttpClient>(rest.port());
+    client->send(request);
+    HttpAnswer answer = client->receive();
+    if (answer.status != 503 || std::chrono::steady_clock::now() > until) return answer;
+  }
+}
+
 TEST(RestService, OneThatWaitsForLongestMakesRoom) {
   TestRest rest({.connections_max = 4});
   HttpClient idle(rest.port());
@@ -90,8 +106,8 @@ TEST(RestService, OneThatWaitsForLongestMakesRoom) {
   HttpClient half(rest.port());
   half.send("GET /api/v1/hea");
   for (int i = 0; i < 50; ++i) {
-    HttpClient honest(rest.port());
-    EXPECT_EQ(honest.get("/api/v1/health", kAdmin).status, 200);
+    std::unique_ptr<HttpClient> honest;
+    EXPECT_EQ(ask_until_room(rest, honest, kHealth).status, 200);
   }
   EXPECT_EQ(silent.receive().status, 0) << "it said nothing";
 }
@@ -151,9 +167,7 @@ TEST(RestService, WhoDribblesWhatNobodyWantsMakesRoom) {
   TestRest rest({.connections_max = 4});
   std::vector<std::unique_ptr<HttpClient>> dribbling;
   for (int i = 0; i < 20; ++i) {
-    dribbling.push_back(std::make_unique<HttpClient>(rest.port()));
-    dribbling.back()->send(kUnwanted);
-    EXPECT_EQ(dribbling.back()->receive().status, 401) << i;
+    EXPECT_EQ(ask_until_room(rest, dribbling.emplace_back(), kUnwanted).status, 401) << i;
   }
 }
 

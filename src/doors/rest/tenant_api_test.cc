@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "doors/rest/send_file.h"
+#include "doors/rest/bodies/send_file.h"
 #include "testing/tenant.h"
 
 namespace dunlin::rest {

@@ -39,7 +39,7 @@ Result<std::string> read_or_make_token(const std::string& path) {
   std::error_code ignored;  // What is wrong shows when the file is made.
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   TRY(make_token(path));
-  return read_token(path);
+  return stores::read_token(path);
 }
 
 }  // namespace dunlin::rest

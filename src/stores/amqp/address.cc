@@ -10,7 +10,7 @@
 #include "url/loopback.h"
 #include "url/url.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 namespace {
 
 constexpr uint16_t kPort = 5672;
@@ -70,7 +70,7 @@ Result<bool> take_option(const std::string& name, const std::string& value, Amqp
 
 }  // namespace
 
-std::string AmqpHost::text() const { return host_port(name, port); }
+std::string AmqpHost::text() const { return net::host_port(name, port); }
 
 std::string AmqpAddress::text() const {
   std::vector<std::string> each;
@@ -115,4 +115,4 @@ Result<AmqpAddress> parse_amqp_url(const std::string& url) {
   return address;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 
 struct AmqpHost {
   std::string name;  // IPv6 without brackets.
@@ -36,4 +36,4 @@ struct AmqpAddress {
 // `invalid` names the part that is wrong and shows no password.
 Result<AmqpAddress> parse_amqp_url(const std::string& url);
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

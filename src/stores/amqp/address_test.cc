@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::amqp {
 namespace {
 
 AmqpAddress good(const std::string& url) {
@@ -118,4 +118,4 @@ TEST(AmqpUrl, NoPasswordIsShown) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::amqp

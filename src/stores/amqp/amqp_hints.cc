@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 namespace {
 
 constexpr Millis kReachMax = std::chrono::seconds(5);   // Connections and repetitions of a call.
@@ -96,8 +96,9 @@ Result<std::vector<AmqpDelivery>> AmqpHints::receive_once(const std::string& que
   return link_.wait(queue, max, until, stopped_.descriptor());
 }
 
-Result<std::vector<Hint>> AmqpHints::receive(std::string_view queue, size_t max, Millis wait) {
-  std::vector<Hint> hints;
+Result<std::vector<mixed::Hint>> AmqpHints::receive(std::string_view queue, size_t max,
+                                                    Millis wait) {
+  std::vector<mixed::Hint> hints;
   if (max == 0) return hints;
   const std::string name = TRY(name_of(queue));
   const Instant until = clock_.now() + wait;
@@ -139,7 +140,7 @@ Result<void> AmqpHints::settle(std::string_view, std::span<const std::string> re
   return {};
 }
 
-std::unique_ptr<Hints> amqp_hints(AmqpAddress address, const Clock& clock) {
+std::unique_ptr<mixed::Hints> amqp_hints(AmqpAddress address, const Clock& clock) {
   return std::make_unique<AmqpHints>(std::move(address), clock);
 }
 
@@ -151,4 +152,4 @@ Result<void> check_amqp(const AmqpAddress& address, const Clock& clock) {
                               deadline);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

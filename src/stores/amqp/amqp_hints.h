@@ -14,18 +14,19 @@
 #include "stores/amqp/link.h"
 #include "stores/mixed/hints.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 
 // Errors: `unavailable` if it is not there or broke, `denied` for a login or permission that is
 // refused, `invalid` for a vhost that is not there or a queue of another program.
-class AmqpHints final : public Hints {
+class AmqpHints final : public mixed::Hints {
  public:
   AmqpHints(AmqpAddress address, const Clock& clock)
       : clock_(clock), link_(std::move(address), clock) {}
 
   size_t bytes_max() const override { return AmqpLink::kBytesMax; }
   Result<void> send(std::string_view queue, std::span<const std::string> hints) override;
-  Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis wait) override;
+  Result<std::vector<mixed::Hint>> receive(std::string_view queue, size_t max,
+                                           Millis wait) override;
   Result<void> settle(std::string_view queue, std::span<const std::string> receipts) override;
   void stop() override { stopped_.wake(); }
 
@@ -45,9 +46,9 @@ class AmqpHints final : public Hints {
   uint64_t generation_ = 0;
 };
 
-std::unique_ptr<Hints> amqp_hints(AmqpAddress address, const Clock& clock);
+std::unique_ptr<mixed::Hints> amqp_hints(AmqpAddress address, const Clock& clock);
 
 // Connects once and tries whether we may make queues.
 Result<void> check_amqp(const AmqpAddress& address, const Clock& clock);
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 namespace {
 
 constexpr Millis kUnusedMax = std::chrono::hours(1);  // Then a queue is removed.
@@ -370,4 +370,4 @@ Result<void> AmqpLink::acknowledge(uint64_t tag, bool and_before) {
   return sent(amqp_basic_ack(connection_.get(), kChannel, tag, and_before ? 1 : 0));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

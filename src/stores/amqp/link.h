@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "stores/amqp/address.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 
 struct AmqpDelivery {
   uint64_t tag = 0;
@@ -116,4 +116,4 @@ class AmqpLink {
   std::string consumer_;            // Empty if there is none.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "stores/amqp/link.h"
 
-namespace dunlin {
+namespace dunlin::amqp {
 namespace {
 
 constexpr int kHeartbeatS = 30;
@@ -159,4 +159,4 @@ Result<void> AmqpLink::connect(Instant deadline) {
   return Error{Code::unavailable, failures};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::amqp

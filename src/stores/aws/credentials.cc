@@ -181,7 +181,7 @@ KeyChain::Found KeyChain::in_files() {
 }
 
 Result<HttpAnswer> KeyChain::ask(const std::string& method, const std::string& url,
-                                 const Headers& headers) {
+                                 const http::Headers& headers) {
   HttpRequest request;
   request.method = method;
   request.url = url;
@@ -203,7 +203,7 @@ KeyChain::Found KeyChain::in_container() {
     return Error{Code::denied,
                  "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https:// nor on this machine"};
   }
-  Headers headers;
+  http::Headers headers;
   auto token = variable_("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const auto path = variable_("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); path && !token) {
     token = std::string(trim(file_text("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "")));
@@ -228,7 +228,7 @@ KeyChain::Found KeyChain::in_metadata() {
   const auto token =
       ask("PUT", host + "/latest/api/token", {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}});
   if (!token.ok() || token.value().status != 200) return std::optional<Keys>();
-  const Headers headers = {{"x-aws-ec2-metadata-token", token.value().body}};
+  const http::Headers headers = {{"x-aws-ec2-metadata-token", token.value().body}};
   const std::string path = host + "/latest/meta-data/iam/security-credentials/";
   const auto role = ask("GET", path, headers);
   if (!role.ok() || role.value().status != 200) return std::optional<Keys>();

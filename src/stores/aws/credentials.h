@@ -57,7 +57,8 @@ class KeyChain {
   Found in_container();
   Found in_metadata();
   std::string file_text(const char* variable, const char* name);
-  Result<HttpAnswer> ask(const std::string& method, const std::string& url, const Headers& headers);
+  Result<HttpAnswer> ask(const std::string& method, const std::string& url,
+                         const http::Headers& headers);
 
   HttpClient& http_;
   const Clock& clock_;

@@ -46,7 +46,7 @@ size_t take_header(char* bytes, size_t size, size_t count, void* to) {
   receiver.head_ended = line == "\r\n" || line == "\n";
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || line.size() > kHeaderBytesMax ||
-      receiver.answer.headers.size() >= kHeadersMax) {
+      receiver.answer.headers.size() >= http::kHeadersMax) {
     return size * count;
   }
   std::string name(line.substr(0, colon));
@@ -127,7 +127,7 @@ Result<HttpAnswer> HttpClient::send(const HttpRequest& request) {
     list.reset(longer);
   };
   add("expect:");  // No asking before a body is sent.
-  if (find_header(request.headers, "content-type") == nullptr) add("content-type:");
+  if (http::find_header(request.headers, "content-type") == nullptr) add("content-type:");
   for (const auto& [name, value] : request.headers) {
     add(value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
   }
@@ -176,10 +176,10 @@ Result<HttpAnswer> HttpClient::send(const HttpRequest& request) {
   nobody_there_ = result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST;
   if (result != CURLE_OK) {
     const Error error = failure(result, place);
-    if (request.told) note_failure(place, error.what, kFailuresFree);
+    if (request.told) net::note_failure(place, error.what, kFailuresFree);
     return error;
   }
-  if (request.told) note_answer(place);
+  if (request.told) net::note_answer(place);
   // A connection that ends within the head is an answer to curl, without what is missing.
   if (!receiver.head_ended) return failure(CURLE_PARTIAL_FILE, place);
   long status = 0;

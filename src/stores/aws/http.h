@@ -18,7 +18,7 @@ namespace dunlin::cloud {
 struct HttpRequest {
   std::string method;
   std::string url;  // As on the wire.
-  Headers headers;
+  http::Headers headers;
   std::string body;
   Millis timeout = Millis(15'000);
   size_t answer_max = 32 << 20;
@@ -28,7 +28,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 0;
-  Headers headers;
+  http::Headers headers;
   std::string body;
 };
 

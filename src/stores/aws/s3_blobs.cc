@@ -156,8 +156,8 @@ Result<S3Blobs::There> S3Blobs::look(const Blob& blob) {
   const Reply reply = TRY(link_.s3(head));
   if (reply.status == 404) return There::nothing;
   if (!reply.ok()) return refused(reply, fmt::format("blob {}", quote(blob.name)));
-  const std::string* length = find_header(reply.http.headers, "content-length");
-  const std::string* hash = find_header(reply.http.headers, kHashHeader);
+  const std::string* length = http::find_header(reply.http.headers, "content-length");
+  const std::string* hash = http::find_header(reply.http.headers, kHashHeader);
   if (length == nullptr || number_of(*length) != blob.size) return There::other;
   if (hash == nullptr) return compare(blob);
   return *hash == blob.hash ? There::same : There::other;
@@ -241,7 +241,7 @@ Result<std::string> S3Blobs::send_parts(const Blob& blob, const BlobSource& sour
       call.body += piece;
     }));
     const Reply reply = TRY(link_.s3(call));
-    const std::string* etag = find_header(reply.http.headers, "etag");
+    const std::string* etag = http::find_header(reply.http.headers, "etag");
     if (!reply.ok() || etag == nullptr) {
       return refused(reply, fmt::format("part {} of blob {}", number, quote(blob.name)));
     }

@@ -42,7 +42,7 @@ std::string short_of(std::string_view message) {
 
 // How far the service's clock is from ours, if it says what time it is.
 std::optional<std::chrono::seconds> skew(const HttpAnswer& answer, WallTime now) {
-  const std::string* date = find_header(answer.headers, "date");
+  const std::string* date = http::find_header(answer.headers, "date");
   const time_t theirs = date == nullptr ? -1 : curl_getdate(date->c_str(), nullptr);
   if (theirs < 0) return std::nullopt;
   return std::chrono::seconds(theirs) -
@@ -52,11 +52,11 @@ std::optional<std::chrono::seconds> skew(const HttpAnswer& answer, WallTime now)
 // The body stays null if it is no object, nor rightly empty. The name of an error stands in the
 // body or in a header.
 void read_json(Reply& reply) {
-  const std::string* length = find_header(reply.http.headers, "content-length");
+  const std::string* length = http::find_header(reply.http.headers, "content-length");
   const bool empty = reply.status < 300 && length != nullptr && *length == "0";
   reply.body = empty ? json::object() : aws::parse_object(reply.http.body).value_or(json());
   if (reply.status < 300) return;
-  const std::string* header = find_header(reply.http.headers, "x-amzn-errortype");
+  const std::string* header = http::find_header(reply.http.headers, "x-amzn-errortype");
   const std::string type =
       aws::text_or(reply.body, "__type", header == nullptr ? "" : std::string_view(*header));
   reply.error = bare_error(type);

@@ -40,7 +40,7 @@ struct S3Call {
   std::string method;
   std::string path;  // Percent-encoded.
   Query query;
-  Headers headers;
+  http::Headers headers;
   std::string body;
   size_t expected = 0;  // Bytes of the answer, about.
   size_t answer_max = 16 << 20;

@@ -165,9 +165,10 @@ Result<void> SqsHints::send(std::string_view queue, std::span<const std::string>
   return {};
 }
 
-Result<std::vector<Hint>> SqsHints::receive(std::string_view queue, size_t max, Millis wait) {
+Result<std::vector<mixed::Hint>> SqsHints::receive(std::string_view queue, size_t max,
+                                                   Millis wait) {
   const std::string name = link_.address().queue_name(queue);
-  std::vector<Hint> all;
+  std::vector<mixed::Hint> all;
   const Instant until = link_.clock().now() + wait;
   // A receiver needs a queue to wait at.
   if (TRY(url_of(name, wait > Millis(0))).empty()) return all;

@@ -33,14 +33,15 @@ class QueueUrls {
   std::map<std::string, std::string> urls_;  // By the queue's name there.
 };
 
-class SqsHints final : public Hints {
+class SqsHints final : public mixed::Hints {
  public:
   SqsHints(CloudAddress address, const CloudOptions& options, const Clock& clock, const Disk& disk);
 
   size_t bytes_max() const override { return kHintBytesMax; }
   size_t settle_batch() const override { return 10; }
   Result<void> send(std::string_view queue, std::span<const std::string> hints) override;
-  Result<std::vector<Hint>> receive(std::string_view queue, size_t max, Millis wait) override;
+  Result<std::vector<mixed::Hint>> receive(std::string_view queue, size_t max,
+                                           Millis wait) override;
   Result<void> settle(std::string_view queue, std::span<const std::string> receipts) override;
   Result<void> drop(std::string_view queue) override;
   void stop() override { link_.stop(); }

@@ -8,7 +8,7 @@
 #include "store/uploads.h"
 #include "stores/engine/segment.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr size_t kBlock = 64 << 10;
@@ -147,4 +147,4 @@ void BlobFiles::remove(uint64_t file) {
   if (file != 0) (void)disk_.remove(path(file)).ok();
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

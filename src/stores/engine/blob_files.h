@@ -14,7 +14,7 @@
 #include "store/request.h"
 #include "stores/engine/index.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 class BlobFiles {
  public:
@@ -57,4 +57,4 @@ class BlobFiles {
   std::vector<Upload> uploads_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -7,7 +7,7 @@
 #include "stores/engine/blob_files.h"
 #include "stores/engine/index.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 class Checker {
@@ -178,4 +178,4 @@ Result<CheckReport> check_store(Disk& disk, const std::string& folder) {
   return report;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "stores/engine/segment.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 struct CheckReport {
   uint64_t segments = 0;
@@ -31,4 +31,4 @@ struct CheckReport {
 // What cannot be written, as a backup on read-only media, is read without a lock.
 Result<CheckReport> check_store(Disk& disk, const std::string& folder);
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "stores/engine/engine.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 // Disk use above kWaste times the live bytes and one segment and a half is cleaned up.
@@ -98,4 +98,4 @@ void Engine::move_live(const Record& record, Position at) {
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr Millis kTryAgain = Millis(200);  // Between attempts to write after a failure.
@@ -544,4 +544,4 @@ Answer Engine::on(AskInfo&& /*request*/, Instant now) {
   return info;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

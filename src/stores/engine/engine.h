@@ -16,7 +16,7 @@
 #include "stores/engine/index.h"
 #include "stores/engine/log.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 class Engine final : public Core {
  public:
@@ -106,4 +106,4 @@ class Engine final : public Core {
   std::string last_failure_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

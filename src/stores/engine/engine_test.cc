@@ -8,7 +8,7 @@
 #include "store/uploads.h"
 #include "stores/engine/check.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr Instant kStart = Instant(Millis(1000));
@@ -736,4 +736,4 @@ TEST_F(EngineTest, BlobFilesThatNobodyNamesAreRemoved) {
   EXPECT_EQ(disk.list("/s/blobs").value().size(), 0U);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

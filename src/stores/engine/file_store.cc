@@ -7,7 +7,7 @@
 #include "base/env_posix.h"
 #include "stores/engine/engine.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 // The one place where threads meet: a lock around the engine, let go while the disk works.
@@ -121,4 +121,4 @@ Result<std::unique_ptr<FileStore>> open_file_store(const std::string& folder) {
   return open_file_store(posix_disk(), posix_clock(), folder);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

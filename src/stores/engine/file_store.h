@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "store/request_store.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 class FileStore : public RequestStore {
  public:
@@ -23,4 +23,4 @@ Result<std::unique_ptr<FileStore>> open_file_store(Disk& disk, const Clock& cloc
                                                    const std::string& folder);
 Result<std::unique_ptr<FileStore>> open_file_store(const std::string& folder);
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -10,7 +10,7 @@
 #include "testing/clock.h"
 #include "testing/temp_folder.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 class FileSubject final : public StoreSubject {
@@ -151,4 +151,4 @@ TEST(FileStore, WhenACommitFailsEveryWriterIsToldAndTheNextOneSucceeds) {
   EXPECT_EQ(store->queue().depth("q").value().ready, 2U);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 const ItemState& state_of(const Item& item) { return item; }
@@ -415,4 +415,4 @@ bool Replay::on(const EraseRangeRecord& record, Position /*at*/) {
   return true;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

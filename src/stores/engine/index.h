@@ -23,7 +23,7 @@
 #include "stores/engine/record.h"
 #include "stores/engine/table_state.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 struct QueueState;
 
@@ -222,4 +222,4 @@ class Replay {
   absl::flat_hash_map<uint64_t, Item*> by_number_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 PushRecord push(std::string_view id, uint64_t number) {
@@ -45,4 +45,4 @@ TEST(Index, SegmentsFarApartTakeNoMemoryBetweenThem) {
   EXPECT_EQ(index.live_bytes(1'000'000'000), 30U);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

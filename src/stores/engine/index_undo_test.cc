@@ -3,7 +3,7 @@
 #include "sim/dump.h"
 #include "stores/engine/index.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr Instant kStart = Instant(Millis(1'000'000));
@@ -93,4 +93,4 @@ TEST(IndexUndo, GivesBackWhatWasThere) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr uint64_t kRoom = 1 << 20;
@@ -417,4 +417,4 @@ void Log::close() {
          write_both_marks(*mark_file_, mark()).ok());
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

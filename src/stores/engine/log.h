@@ -17,7 +17,7 @@
 #include "stores/engine/record.h"
 #include "stores/engine/segment.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 struct LogOptions {
   uint64_t segment_bytes = 32 << 20;  // A segment that has reached this is followed by a new one.
@@ -137,4 +137,4 @@ class Log {
   Batch flight_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -9,7 +9,7 @@
 #include "base/crc32c.h"
 #include "store/store.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 // Never renumbered: they are on people's disks.
@@ -326,4 +326,4 @@ std::optional<size_t> find_batch(std::string_view bytes, size_t from, uint64_t l
   return {};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

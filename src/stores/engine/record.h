@@ -13,7 +13,7 @@
 #include <string_view>
 #include <variant>
 
-namespace dunlin {
+namespace dunlin::engine {
 
 inline constexpr size_t kRecordHead = 8;         // Checksum and size.
 inline constexpr size_t kRecordMax = 512 << 10;  // Of a payload.
@@ -175,4 +175,4 @@ bool Numbers::each(Visit visit) const {
   return true;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

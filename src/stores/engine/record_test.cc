@@ -6,7 +6,7 @@
 
 #include "store/store.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 template <typename R, typename... More>
@@ -71,4 +71,4 @@ TEST(Record, NumbersThatAreCutShortOrTooLargeMakeItNoRecordOfOurs) {
   EXPECT_FALSE(decode(payload + std::string(10, '\xff') + '\x01'));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

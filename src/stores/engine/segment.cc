@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 constexpr std::string_view kSegmentMagic = "DUNLINLG";
@@ -253,4 +253,4 @@ Result<void> read_file(const File& file, std::string& into) {
   return {};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -16,7 +16,7 @@
 #include "base/env.h"
 #include "stores/engine/record.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 inline constexpr size_t kSegmentHead = 40;
 inline constexpr uint32_t kSegmentsMax = 1'000'000'000;  // More than anyone writes.
@@ -99,4 +99,4 @@ Scanned scan_segment(std::string_view bytes, const ScanRules& rules, const Visit
 Result<std::string> read_file(const File& file);
 Result<void> read_file(const File& file, std::string& into);
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -6,7 +6,7 @@
 #include "base/crc32c.h"
 #include "sim/memory_disk.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 TEST(Segment, HasOneName) {
   for (const uint32_t number : {1U, 99'999'999U, 100'000'000U, kSegmentsMax}) {
@@ -114,4 +114,4 @@ TEST(Segment, ARecordThatTheVisitorCannotBelieveIsDamage) {
   EXPECT_EQ(scanned.damage->offset, kSegmentHead);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

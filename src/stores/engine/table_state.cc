@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 // An entry: how many bytes its key shares with the key before it (as many as there are: the
@@ -265,4 +265,4 @@ void TableState::merge_with_next(Blocks::iterator place) {
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -14,7 +14,7 @@
 
 #include "stores/engine/record.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 
 struct RowState {
   Position at;
@@ -76,4 +76,4 @@ class TableState {
   size_t size_ = 0;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::engine

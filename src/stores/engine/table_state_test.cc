@@ -7,7 +7,7 @@
 
 #include "base/env.h"
 
-namespace dunlin {
+namespace dunlin::engine {
 namespace {
 
 using Model = std::map<std::string, RowState, std::less<>>;
@@ -104,4 +104,4 @@ TEST(TableState, ARowTakesFewBytes) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::engine

@@ -8,7 +8,7 @@
 #include "base/wait.h"
 #include "net/outages.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
@@ -16,13 +16,13 @@ constexpr Millis kConnectMax = std::chrono::seconds(10);  // For one try.
 }  // namespace
 
 HubStore::HubStore(Private, const HubAddress& address, const HubOptions& options,
-                   const Clock& clock, std::optional<TlsContext> tls)
+                   const Clock& clock, std::optional<net::TlsContext> tls)
     : RequestStore(random_seed()),
       address_(address),
       deadline_(options.deadline),
       clock_(clock),
       tls_(std::move(tls)),
-      mind_({.peer = host_port(address.host, address.port),
+      mind_({.peer = net::host_port(address.host, address.port),
              .hello = {.token = options.token, .program = "dunlin " DUNLIN_VERSION},
              .seed = random_seed(),
              .pending_max = kPostedMax}) {}
@@ -61,7 +61,7 @@ Result<void> HubStore::meet(Millis wait) {
   } while (clock_.now() < until);
   if (!mind_.trouble().empty()) return Error{Code::unavailable, mind_.trouble()};
   return Error{Code::unavailable, fmt::format("{} said nothing for {} s: is it a dunlin hub?",
-                                              host_port(address_.host, address_.port),
+                                              net::host_port(address_.host, address_.port),
                                               static_cast<double>(wait.count()) / 1000)};
 }
 
@@ -75,7 +75,7 @@ void HubStore::turn(Instant until, int also) {
   if (!arrived.ok()) return lose_connection(arrived.error());
   if (!arrived.value().empty()) {
     mind_.received(arrived.value(), clock_.now());
-    if (mind_.welcomed()) note_answer(host_port(address_.host, address_.port));
+    if (mind_.welcomed()) net::note_answer(net::host_port(address_.host, address_.port));
   }
   carry_out(until);
 }
@@ -90,7 +90,7 @@ bool HubStore::carry_out(Instant until) {
     answered = answered || !effects.answers.empty();
     if (effects.disconnect) {
       const bool lost = stream_ && !mind_.refusal();
-      if (lost) note_failure(host_port(address_.host, address_.port), mind_.trouble());
+      if (lost) net::note_failure(net::host_port(address_.host, address_.port), mind_.trouble());
       stream_.reset();
     }
     connected = effects.connect;
@@ -106,7 +106,7 @@ void HubStore::make_connection(Instant until) {
   const Instant now = clock_.now();
   const Instant deadline = std::min({until, now + kConnectMax, mind_.next_wake().value_or(until)});
   auto stream =
-      Stream::connect(address_.host, address_.port, tls_ ? &*tls_ : nullptr, deadline, clock_);
+      net::Stream::connect(address_.host, address_.port, tls_ ? &*tls_ : nullptr, deadline, clock_);
   if (!stream.ok()) return mind_.disconnected(clock_.now(), stream.error());
   stream_.emplace(std::move(stream).value());
   mind_.connected(clock_.now());
@@ -114,19 +114,19 @@ void HubStore::make_connection(Instant until) {
 
 // Requests wait a minute for a hub that is away, and people want to know why nothing happens.
 void HubStore::lose_connection(const Error& why) {
-  if (mind_.welcomed()) note_failure(host_port(address_.host, address_.port), why.what);
+  if (mind_.welcomed()) net::note_failure(net::host_port(address_.host, address_.port), why.what);
   stream_.reset();
   mind_.disconnected(clock_.now(), why);
 }
 
 Result<std::unique_ptr<HubStore>> open_hub(const HubAddress& address, const HubOptions& options,
                                            const Clock& clock) {
-  std::optional<TlsContext> tls;
-  if (address.tls) tls.emplace(TRY(TlsContext::client(options.tls_ca)));
+  std::optional<net::TlsContext> tls;
+  if (address.tls) tls.emplace(TRY(net::TlsContext::client(options.tls_ca)));
   auto store =
       std::make_unique<HubStore>(HubStore::Private{}, address, options, clock, std::move(tls));
   TRY(store->meet(options.connect_wait));
   return store;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -17,7 +17,7 @@
 #include "store/request_store.h"
 #include "wire/hub_client_mind.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 
 struct HubAddress {
   std::string host;
@@ -37,7 +37,7 @@ class HubStore final : public RequestStore {
 
  public:
   HubStore(Private, const HubAddress& address, const HubOptions& options, const Clock& clock,
-           std::optional<TlsContext> tls);
+           std::optional<net::TlsContext> tls);
 
   // Several requests under way at once: post them, then await each answer, once, in any order. The
   // answer is `full` if there are too many bytes under way. REQUIRES: validate(request).ok(), and
@@ -66,9 +66,9 @@ class HubStore final : public RequestStore {
   HubAddress address_;
   Millis deadline_;
   const Clock& clock_;
-  std::optional<TlsContext> tls_;
+  std::optional<net::TlsContext> tls_;
   HubClientMind mind_;
-  std::optional<Stream> stream_;
+  std::optional<net::Stream> stream_;
   std::map<uint64_t, Answer> answered_;  // And not yet awaited.
 };
 
@@ -78,4 +78,4 @@ class HubStore final : public RequestStore {
 Result<std::unique_ptr<HubStore>> open_hub(const HubAddress& address, const HubOptions& options,
                                            const Clock& clock);
 
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -16,13 +16,13 @@
 #include "wire/codec.h"
 #include "wire/frame.h"
 
-namespace dunlin {
+namespace dunlin::stores {
 namespace {
 
 // The hub's end of one connection: frames in, frames out, through TLS if it has a context.
 class Peer {
  public:
-  explicit Peer(TestConnection connection, const TlsContext* tls = nullptr)
+  explicit Peer(TestConnection connection, const net::TlsContext* tls = nullptr)
       : connection_(std::move(connection)) {
     if (tls != nullptr) tls_.emplace(tls->accept());
   }
@@ -87,7 +87,7 @@ class Peer {
 
  private:
   TestConnection connection_;
-  std::optional<TlsSession> tls_;
+  std::optional<net::TlsSession> tls_;
   FrameReader reader_{FrameReader::From::client};
   std::string bytes_;
   Codec codec_;
@@ -256,8 +256,8 @@ TEST(HubStore, SaysWhenNothingListens) {
 TEST(HubStore, SpeaksThroughTls) {
   const TestListener listener;
   const TestCertificate certificate("IP:127.0.0.1");
-  const TlsContext tls =
-      TlsContext::server(certificate.cert_file(), certificate.key_file()).value();
+  const net::TlsContext tls =
+      net::TlsContext::server(certificate.cert_file(), certificate.key_file()).value();
   const Background hub([&] {
     auto core = memory_core();
     Peer(listener.accept(), &tls).serve(*core);
@@ -277,7 +277,8 @@ TEST(HubStore, ACertificateOfSomeoneElseIsDeniedAtOnce) {
   const TestListener listener;
   const TestCertificate certificate("IP:127.0.0.1");
   const TestCertificate stranger("IP:127.0.0.1");
-  const TlsContext tls = TlsContext::server(stranger.cert_file(), stranger.key_file()).value();
+  const net::TlsContext tls =
+      net::TlsContext::server(stranger.cert_file(), stranger.key_file()).value();
   const Background hub([&] { EXPECT_FALSE(Peer(listener.accept(), &tls).next()); });
   const auto store =
       open_hub(at(listener, true), {.tls_ca = certificate.cert_file(), .connect_wait = kLong},
@@ -288,4 +289,4 @@ TEST(HubStore, ACertificateOfSomeoneElseIsDeniedAtOnce) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::stores

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 constexpr size_t kWaitingMax = 10'000;  // Hints; more are dropped.
@@ -73,4 +73,4 @@ void HintSender::send(std::map<std::string, std::vector<std::string>>&& by_queue
   }
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -12,7 +12,7 @@
 #include "base/lane.h"
 #include "stores/mixed/hints.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 class HintSender {
  public:
@@ -45,4 +45,4 @@ class HintSender {
   std::thread thread_;  // Last: it uses the others.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -18,7 +18,7 @@
 #include "base/env.h"
 #include "base/result.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 // What a service hands over, and what it wants to hear when that has been dealt with.
 struct Hint {
@@ -57,4 +57,4 @@ class Hints {
 
 using ConnectHints = std::function<Result<std::unique_ptr<Hints>>()>;
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 Millis LeaseWatch::left(const std::string& key, uint64_t version, Millis hold, Instant now) {
   if (hold == Millis(0)) {
@@ -27,4 +27,4 @@ void LeaseWatch::make_room(Instant now) {
   std::erase_if(seen_, [&](const auto& one) { return now - one.second.last > kStale; });
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -11,7 +11,7 @@
 
 #include "base/env.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 class LeaseWatch {
  public:
@@ -38,4 +38,4 @@ class LeaseWatch {
   std::unordered_map<std::string, Seen> seen_;  // By key.
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 constexpr Millis kHold = std::chrono::seconds(30);
@@ -50,4 +50,4 @@ TEST(LeaseWatch, ItIsBoundedAndStillEndsLeases) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 constexpr char kForm = '+';  // The first byte of a row with step and note.
@@ -107,4 +107,4 @@ std::optional<HintText> decode_hint(std::string_view bytes) {
   return hint;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

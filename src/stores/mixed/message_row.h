@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "store/store.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 // Tables of the store's own; nobody else may use these names.
 inline constexpr std::string_view kMessageRows = "_messages";
@@ -60,4 +60,4 @@ struct HintText {
 std::string encode_hint(const HintText& hint, size_t bytes_max);
 std::optional<HintText> decode_hint(std::string_view bytes);
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

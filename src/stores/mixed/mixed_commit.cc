@@ -8,7 +8,7 @@
 #include "store/compare_and_set.h"
 #include "stores/mixed/mixed_store.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 constexpr size_t kRowBytes = 512;  // Of a message's row, beside its body and its note, at most.
@@ -257,4 +257,4 @@ Answer MixedStore::commit_halves(Commit&& commit) {
   return on(std::move(second));
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -7,7 +7,7 @@
 #include "base/wait.h"
 #include "store/compare_and_set.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 constexpr size_t kHeldMax = 100'000;  // Messages to remember. Others are read when needed.
@@ -515,4 +515,4 @@ HintSender::Posted MixedStore::hint_at(const std::string& queue, const std::stri
   return {queue, encode_hint(hint, parts_.hints->bytes_max())};
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -30,7 +30,7 @@
 #include "stores/mixed/lease_watch.h"
 #include "stores/mixed/message_row.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 
 // A message as this process last saw it. It may have changed since: each use compares the version.
 struct SeenMessage {
@@ -147,4 +147,4 @@ class MixedStore final : public RequestStore {
   std::atomic<bool> stopped_ = false;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -7,7 +7,7 @@
 #include "store/memory.h"
 #include "testing/clock.h"
 
-namespace dunlin {
+namespace dunlin::mixed {
 namespace {
 
 // A queue service at its worst: loses, repeats and reorders, by a seed. Waits for nothing.
@@ -263,4 +263,4 @@ TEST_F(Machines, WhatALostHolderHadIsTakenAfterItsHoldWhateverTheClocksSay) {
 INSTANTIATE_TEST_SUITE_P(Mixed, StoreContract, testing::Values(&mixed_subject));
 INSTANTIATE_TEST_SUITE_P(MixedNarrow, StoreContract, testing::Values(&narrow_subject));
 
-}  // namespace dunlin
+}  // namespace dunlin::mixed

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 constexpr const char* kConnectSeconds = "3";  // For each host.
@@ -344,4 +344,4 @@ Result<std::set<std::string>> PgLink::take_bells() {
 
 int PgLink::descriptor() const { return connected() ? PQsocket(connection_.get()) : -1; }
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "stores/postgres/values.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 
 struct PgAddress {
   std::string url;     // As libpq takes it.
@@ -71,4 +71,4 @@ class PgLink {
   std::set<std::string> channels_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

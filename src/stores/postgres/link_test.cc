@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 TEST(PgHosts, TheFirstIsAskedFirstAndTheOthersInTheirOrder) {
@@ -22,4 +22,4 @@ TEST(PgHosts, OneThatTheUrlDoesNotNameChangesNothing) {
 }
 
 }  // namespace
-}  // namespace dunlin
+}  // namespace dunlin::postgres

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "stores/postgres/pg_store.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 using Texts = std::vector<std::string_view>;
@@ -362,4 +362,4 @@ Answer PgEngine::on(const AskInfo& /*ask*/, Instant deadline) {
   return info;
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

@@ -8,7 +8,7 @@
 #include "base/wait.h"
 #include "stores/postgres/schema.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 constexpr Millis kRetryFirst = Millis(20);
@@ -109,4 +109,4 @@ Result<std::unique_ptr<PgStore>> open_postgres(const std::string& url, const PgO
   return std::make_unique<PgStore>(address, options, clock);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

@@ -11,7 +11,7 @@
 #include "store/request_store.h"
 #include "stores/postgres/link.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 
 // One try of each request. REQUIRES: validate(request).ok()
 class PgEngine {
@@ -76,4 +76,4 @@ Answer insist(PgEngine& engine, const Request& request, Instant deadline, const 
 Result<std::unique_ptr<PgStore>> open_postgres(const std::string& url, const PgOptions& options,
                                                const Clock& clock);
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

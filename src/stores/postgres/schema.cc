@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 // "rows" are known by the version of the commit that wrote them and by its nonce, so that a commit
@@ -418,4 +418,4 @@ Result<void> destroy_schema(PgLink& link, Instant deadline) {
                          deadline);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

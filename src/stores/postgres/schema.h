@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "stores/postgres/link.h"
 
-namespace dunlin {
+namespace dunlin::postgres {
 
 inline constexpr int kPgSchemaVersion = 2;
 
@@ -20,4 +20,4 @@ Result<void> check_schema(PgLink& link, Instant deadline);
 // Removes it with all that is in it.
 Result<void> destroy_schema(PgLink& link, Instant deadline);
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-namespace dunlin {
+namespace dunlin::postgres {
 namespace {
 
 constexpr uint32_t kByteaType = 17;
@@ -74,4 +74,4 @@ int64_t PgRows::number(int row, int column) const {
   return std::bit_cast<int64_t>(value);
 }
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres

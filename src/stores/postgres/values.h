@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dunlin {
+namespace dunlin::postgres {
 
 class PgParams {
  public:
@@ -43,4 +43,4 @@ class PgRows {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
-}  // namespace dunlin
+}  // namespace dunlin::postgres
