@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/env.h"
+#include "sim/checker.h"
 #include "sim/events.h"
-#include "sim/ledger.h"
 #include "sim/network.h"
 #include "wire/hub_client_mind.h"
 
@@ -23,7 +23,7 @@ struct ClientWorld {
   Events& events;
   Network& network;
   Random& random;
-  Ledger& ledger;
+  Checker& ledger;
 };
 
 class Client : public Node {
@@ -56,7 +56,7 @@ class Client : public Node {
   bool retired() const { return retired_; }
 
   Random& random;
-  Ledger& ledger;
+  Checker& ledger;
 
  private:
   void linked(LinkId link) override;

@@ -5,14 +5,14 @@
 // seed picks who takes part, what they do and which faults there are (some of them, not all, so
 // that each gets its turn). Faults for a while; then none, and everything must be answered and
 // finished. Two judges look on: a witness at the hub's wire (sim/witness.h), a ledger of what the
-// clients were told (sim/ledger.h). A failure is replayed with `SEED=n build/debug/sim_test`.
+// clients were told (sim/checker.h). A failure is replayed with `SEED=n build/debug/sim_test`.
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "base/log.h"
+#include "sim/checker.h"
 #include "sim/hub_node.h"
-#include "sim/ledger.h"
 #include "sim/network.h"
 #include "sim/roles.h"
 #include "sim/seeds.h"
@@ -44,7 +44,7 @@ class HubWorld {
     return network_.hash() ^ random_.next();
   }
 
-  const Ledger& ledger() const { return ledger_; }
+  const Checker& ledger() const { return ledger_; }
 
  private:
   HubNodeOptions choose_hub() {
@@ -218,7 +218,7 @@ class HubWorld {
   Random random_;
   Events events_;
   Network network_{events_, random_};
-  Ledger ledger_;
+  Checker ledger_;
   HubNode hub_;
   std::vector<std::unique_ptr<Client>> clients_;
   size_t first_worker_ = 0;

@@ -177,7 +177,7 @@ void SimWorker::run_partition(uint64_t ticket) {
   const SimJob& known = *world_.find(assignment.job->id);
   const Conduct conduct = known.conduct(assignment.task);
   const bool fails = world_.ledger().starts(known.id, assignment.task) <= conduct.fails;
-  Taker who{iterative_job(known.id, known.spec), assignment.task, assignment.attempt, 0};
+  PartitionAttempt who{iterative_job(known.id, known.spec), assignment.task, assignment.attempt, 0};
   const uint64_t seed = world_.random().next();
   const auto body = [this, life = life_, ticket, who, conduct, fails, seed](Fiber& fiber) mutable {
     const auto store = fiber.store(seed);
@@ -196,7 +196,7 @@ void SimWorker::run_partition(uint64_t ticket) {
         break;
       }
       const bool leaving = who.had > 0 && world_.random().percent(3);
-      const auto turn = take_turn(store->table(), who, looker, leaving);
+      const auto turn = next_iterations(store->table(), who, looker, leaving);
       if (!turn.ok()) {
         fiber.pause(Millis(100));
         continue;

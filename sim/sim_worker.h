@@ -9,7 +9,7 @@
 
 #include "base/env.h"
 #include "model/iterations/ledger_clock.h"
-#include "sim/task_ledger.h"
+#include "sim/task_checker.h"
 #include "worker/mind/worker.h"
 
 namespace dunlin {

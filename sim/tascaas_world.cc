@@ -38,7 +38,7 @@ const std::string kTenant = "t";
 struct TascaasWorld::Service {
   SkewedClock clock;
   Millis off;
-  std::shared_ptr<rest::Memory> memory = std::make_shared<rest::Memory>();
+  std::shared_ptr<rest::ServiceCache> memory = std::make_shared<rest::ServiceCache>();
 };
 
 // A connection of a service: one call after the other. Threads are made once.
@@ -217,7 +217,7 @@ void TascaasWorld::go_on(Lane& lane, Answer answer) {
   if (dies) {
     lane.fiber->kill();
     ++lane.call->doubts;
-    if (random_.percent(50)) lane.service->memory = std::make_shared<rest::Memory>();
+    if (random_.percent(50)) lane.service->memory = std::make_shared<rest::ServiceCache>();
   }
   const std::optional<Fiber::Wish> wish = lane.fiber->go_on(std::move(answer));
   const auto* pause = wish ? std::get_if<Fiber::Pause>(&*wish) : nullptr;
@@ -491,7 +491,8 @@ void TascaasWorld::say(Run& run, Word word, Then then) {
   wanted.late = run.balanced;
   wanted.work = [this](Service& service, Store& store, SimCall& call) -> Reply {
     const auto memory = service.memory;  // Another of its calls may take it down meanwhile.
-    const auto share = take_turn(store, call.job, call.said, begin(service, call), memory.get());
+    const auto share =
+        next_iterations(store, call.job, call.said, begin(service, call), memory.get());
     EXPECT_TRUE(share.ok() || share.error().code == Code::unavailable ||
                 share.error().code == Code::full)
         << share.error().what;

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "doors/rest/server/memory.h"
+#include "doors/rest/server/service_cache.h"
 #include "sim/events.h"
 #include "sim/faulty_link.h"
 #include "sim/fiber.h"

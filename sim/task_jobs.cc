@@ -6,7 +6,7 @@
 #include "model/jobs/inputs.h"
 #include "model/jobs/submit.h"
 #include "model/keys.h"
-#include "sim/task_ledger.h"
+#include "sim/task_checker.h"
 
 namespace dunlin {
 namespace {

@@ -474,7 +474,7 @@ void TaskWorld::cancelled(const std::string& job) {
   if (!can_look()) return events_.after(Millis(300), [this, job] { cancelled(job); });
   const auto rows = store_->table().get(kEnds, keys);
   if (!rows.ok()) return events_.after(Millis(300), [this, job] { cancelled(job); });
-  const bool gone = unsubmitted_ == 0 && TaskLedger::is_gone(*store_, *find(job));
+  const bool gone = unsubmitted_ == 0 && TaskChecker::is_gone(*store_, *find(job));
   rows.value()[0].version != 0 || gone ? void(--clients_left_) : cancel(job);
 }
 
@@ -485,7 +485,7 @@ void TaskWorld::retry(const std::string& job, uint32_t times) {
     events_.after(delay, [this, job, times] { retry(job, times); });
   };
   if (!can_look()) return later(Millis(300));
-  if (unsubmitted_ == 0 && TaskLedger::is_gone(*store_, *find(job))) return void(--clients_left_);
+  if (unsubmitted_ == 0 && TaskChecker::is_gone(*store_, *find(job))) return void(--clients_left_);
   const std::vector<std::string> keys{job};
   const auto rows = store_->table().get(kEnds, keys);
   if (!rows.ok()) return later(Millis(300));
@@ -619,7 +619,7 @@ bool TaskWorld::all_ended() {
   for (const SimJob& job : jobs_) {
     const std::vector<std::string> keys{job.id};
     const Row row = store_->table().get(kEnds, keys).value()[0];
-    if (row.version == 0 && !TaskLedger::is_gone(*store_, job)) return false;
+    if (row.version == 0 && !TaskChecker::is_gone(*store_, job)) return false;
     const Depth depth = store_->queue().depth(queue_of(route_of(job.spec))).value();
     if (depth.ready + depth.leased > 0) return false;
   }

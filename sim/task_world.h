@@ -23,14 +23,14 @@
 #include <vector>
 
 #include "retention/sweeper.h"
+#include "sim/checker.h"
 #include "sim/client.h"
 #include "sim/events.h"
 #include "sim/fiber.h"
 #include "sim/hub_node.h"
-#include "sim/ledger.h"
 #include "sim/network.h"
 #include "sim/sim_worker.h"
-#include "sim/task_ledger.h"
+#include "sim/task_checker.h"
 #include "store/request_store.h"
 
 namespace dunlin {
@@ -77,7 +77,7 @@ class TaskWorld {
 
   Events& events() { return events_; }
   Random& random() { return random_; }
-  TaskLedger& ledger() { return ledger_; }
+  TaskChecker& ledger() { return ledger_; }
   const TaskFaults& faults() const { return faults_; }
   const SimJob* find(const std::string& job) const;
   void started(const std::string& job, uint64_t task, uint32_t attempt);
@@ -137,7 +137,7 @@ class TaskWorld {
   Random random_;
   Events events_;
   std::vector<SimJob> jobs_;
-  TaskLedger ledger_;
+  TaskChecker ledger_;
   TaskFaults faults_;
   bool only_answers_lost_ = false;  // Then no lease may ever end.
 
@@ -145,7 +145,7 @@ class TaskWorld {
   std::unique_ptr<Core> core_;
   Network network_;
   std::unique_ptr<HubNode> hub_;
-  Ledger hub_ledger_;
+  Checker hub_ledger_;
 
   struct Waiting {
     const Way* way = nullptr;

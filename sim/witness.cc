@@ -45,9 +45,8 @@ bool fits(size_t request_kind, const Answer& answer) {
       return std::holds_alternative<Info>(answer);
     case kind<EraseAll>():
       return std::holds_alternative<Erased>(answer);
-    default:
-      return std::holds_alternative<Done>(answer);
   }
+  return std::holds_alternative<Done>(answer);  // The others have nothing else to say.
 }
 
 void Witness::closed(LinkId link) {
@@ -191,7 +190,7 @@ void Witness::check_waiting(const Asked& asked, Instant now) {
   const auto* pull = std::get_if<Pull>(&asked.request);
   const auto* part = std::get_if<BlobPart>(&asked.request);
   if (part != nullptr && part->offset == 0) {
-    EXPECT_LT(now, asked.received + hub::Hub::kPlaceWait) << "an upload waits beyond its time";
+    EXPECT_LT(now, asked.received + hub::HubMind::kPlaceWait) << "an upload waits beyond its time";
     return;
   }
   ASSERT_TRUE(pull != nullptr) << "a request of kind " << asked.request.index()

@@ -21,10 +21,6 @@ NAMESPACES = {"aws_protocol": "aws", "doors/aws": "aws", "doors/rest": "rest", "
               "stores/postgres": "postgres"}
 INNER_NAMESPACES = {"dunlin::log", "dunlin::contract"}
 
-# Files whose opening comment is not what it should be, until they have moved to where they belong.
-TO_BE_REWORDED = {"src/client/submit/job_file.h", "src/client/submit/submit_spec.cc", "src/client/submit/submit_verb.h",
-                  "src/sources/sources.h"}
-
 # Pattern, what to use instead, and the paths under src/ that may use it all the same.
 BANNED = [
     (r"_clock::now", "Env::clock", ["base/env_posix"]),
@@ -44,6 +40,13 @@ BANNED = [
     (r"\bquote\(([\w.]*\b)?(url|at|part)_?\)", "quote_url(), which hides passwords", ["doors/rest/server/call"]),
     (r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", "TODO(#issue)", []),
 ]
+
+# Names that were replaced because nobody but their author knew them, and what they are called now.
+RETIRED = {"CallStore": "RequestStore", "Caller": "HubClientMind", "Climb": "Propagation",
+           "Desk": "AsyncStore", "Doors": "StoreAccess", "Hub": "HubMind", "Plan": "JobView",
+           "Taker": "PartitionAttempt", "Turns": "LedgerClient", "climb": "propagate",
+           "shut": "revoke", "take_turn": "next_iterations"}
+RETIRED_NAME = re.compile(rf"(?:(?:class|struct) ({'|'.join(RETIRED)})\b)|\b({'|'.join(RETIRED)})\(")
 
 # What an opening says about threads, if it says anything.
 THREADS = re.compile(r"\b(threads?|[Pp]ure)\b")
@@ -109,13 +112,10 @@ def is_bare(path, lines):
     return not has_header and not lines[0].startswith("// ")
 
 
-def check_opening(path, name, lines):
-    bare = is_bare(path, lines)
-    if bare and name not in TO_BE_REWORDED:
+def check_opening(path, lines):
+    if is_bare(path, lines):
         report(path, 1, "the opening says nothing of threads (`Pure.`, `One thread.`, ...)"
                if path.suffix == ".h" else "a source without a header starts by saying what it is for")
-    if not bare and name in TO_BE_REWORDED:
-        report(path, 1, "opens well: take it off TO_BE_REWORDED in tools/tidy.py")
 
 
 def is_enumerator(label, enums):
@@ -235,6 +235,28 @@ def check_map(guide, layers):
         last = max(last, order.index(row[1]))
 
 
+def check_words(path, lines):
+    """No declaration or call has a retired name."""
+    for number, line in enumerate(lines, 1):
+        found = RETIRED_NAME.search(line.split("//")[0])
+        if found:
+            name = found[1] or found[2]
+            report(path, number, f"'{name}' is called {RETIRED[name]} here")
+
+
+def check_glossary(guide):
+    """One row for a word, and one word for an idea: none stands in two rows."""
+    rows = {}
+    text = guide.read_text().partition("## Words\n")[2].partition("\n## ")[0]
+    for row in re.findall(r"^\| ([^|]+) \| [^|]", text, re.M):
+        for word in re.split(r", ", row):
+            if word in rows:
+                report(guide, 1, f"the glossary has '{word}' twice")
+            rows[word] = True
+    if not rows:
+        report(guide, 1, "there is no glossary under '## Words'")
+
+
 def check_all(root):
     """What holds for src/ and sim/ alike, for tests too."""
     texts = {path: path.read_text().splitlines() for folder in ("src", "sim")
@@ -242,10 +264,9 @@ def check_all(root):
     declared = re.compile(r"\s*enum class (\w+)")
     enums = {found[1] for lines in texts.values() for found in map(declared.match, lines) if found}
     for path, lines in texts.items():
-        check_opening(path, str(path.relative_to(root)), lines)
+        check_opening(path, lines)
         check_switches(path, lines, enums)
-    for name in sorted(TO_BE_REWORDED - {str(path.relative_to(root)) for path in texts}):
-        report(root / name, 1, "is gone: take it off TO_BE_REWORDED in tools/tidy.py")
+        check_words(path, lines)
 
 
 def check_sizes(source, reasons):
@@ -282,6 +303,7 @@ def main(root):
             report(guide, 1, f"the map does not mention src/{folder}/")
     check_allowances(root / "tools/layers.txt", layers, used)
     check_map(guide, layers)
+    check_glossary(guide)
     print(f"tidy: {breaches} breaches")
     return breaches > 0
 

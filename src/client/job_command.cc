@@ -64,7 +64,7 @@ Result<int> run_submit(const CLI::App& command, const SubmitVerb& verb,
   if (verb.dry_run) return dry_run(verb);
   if (target.at.starts_with("memory:")) {
     return Error{Code::invalid,
-                 "a job in memory: is gone as soon as it was submitted: start a hub with `dunlin "
+                 "a job in memory: is lost as soon as this command exits: start a hub with `dunlin "
                  "hub`, or run the tasks here with `dunlin run`"};
   }
   // What is wrong with the options needs no hub to be said.

@@ -26,7 +26,7 @@ class AwsHost final : public aws::DoorHost, public Guest {
   void answered(Reply&& reply, Instant now) override;
 
  private:
-  Hub* mind_ = nullptr;
+  HubMind* mind_ = nullptr;
   aws::Door* door_ = nullptr;
   const Clock* clock_ = nullptr;
   std::string admin_token_;

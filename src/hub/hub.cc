@@ -37,12 +37,12 @@ struct SizeOf {
 
 }  // namespace
 
-void Hub::opened(SessionId session, Rights rights) {
+void HubMind::opened(SessionId session, Rights rights) {
   CHECK(!sessions_.contains(session));
   sessions_[session].rights = std::move(rights);
 }
 
-void Hub::closed(SessionId session) {
+void HubMind::closed(SessionId session) {
   const auto found = sessions_.find(session);
   CHECK(found != sessions_.end());
   const absl::btree_set<uint64_t> waiting = std::move(found->second.waiting);
@@ -53,7 +53,7 @@ void Hub::closed(SessionId session) {
   sessions_.erase(session);
 }
 
-void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now) {
+void HubMind::request(SessionId session, uint64_t id, Request&& request, Instant now) {
   now_ = now;
   const auto found = sessions_.find(session);
   CHECK(found != sessions_.end());
@@ -105,7 +105,7 @@ void Hub::request(SessionId session, uint64_t id, Request&& request, Instant now
 }
 
 // Not everybody is answered alike.
-Answer Hub::handle(const Rights& rights, Request&& request, Instant now) {
+Answer HubMind::handle(const Rights& rights, Request&& request, Instant now) {
   if (!rights.owner.empty()) return handle_as(rights.owner, core_, std::move(request), now);
   auto* list = std::get_if<BlobList>(&request);
   if (list == nullptr || rights.scopes.has(Scope::admin)) {
@@ -114,7 +114,7 @@ Answer Hub::handle(const Rights& rights, Request&& request, Instant now) {
   return list_public(core_, std::move(*list), now);
 }
 
-void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
+void HubMind::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
   if (part.offset > 0 || part.bytes.empty() || uploads_.has(part.upload)) {
     return take_part(session, id, std::move(part), now);
   }
@@ -143,7 +143,7 @@ void Hub::begin_or_go_on(SessionId session, uint64_t id, BlobPart&& part, Instan
   beginners_.push_back({session, id, std::move(part), now + kPlaceWait});
 }
 
-void Hub::take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
+void HubMind::take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now) {
   const uint64_t upload = part.upload;
   const bool gives_up = part.bytes.empty();
   Answer answer = core_.handle(std::move(part), now);
@@ -157,7 +157,7 @@ void Hub::take_part(SessionId session, uint64_t id, BlobPart&& part, Instant now
 }
 
 // The rest is for others, however many connections a token makes.
-bool Hub::takes_its_half(const std::string& owner) const {
+bool HubMind::takes_its_half(const std::string& owner) const {
   const auto is_its = [&](SessionId session) {
     const auto found = sessions_.find(session);
     return found != sessions_.end() && found->second.rights.owner == owner;
@@ -169,19 +169,19 @@ bool Hub::takes_its_half(const std::string& owner) const {
 }
 
 // Makes one if an upload was left.
-bool Hub::has_place() {
+bool HubMind::has_place() {
   if (uploads_.size() < limits_.uploads_all_max) return true;
   const std::optional<uint64_t> left = uploads_.take_left();
   if (left) give_up(*left);
   return left.has_value();
 }
 
-void Hub::give_up(uint64_t upload) {
+void HubMind::give_up(uint64_t upload) {
   uploads_.ended(upload);
   core_.handle(BlobPart{upload, 0, ""}, now_);
 }
 
-void Hub::let_beginners_in() {
+void HubMind::let_beginners_in() {
   for (const uint64_t upload : uploads_.take_overdue(now_)) give_up(upload);
   while (!beginners_.empty()) {
     const bool enters = has_place();
@@ -201,7 +201,7 @@ void Hub::let_beginners_in() {
 
 // Of the first part of an upload that is in now. If they waited on they would begin it once more
 // after its end, and it would keep a place that nobody uses.
-void Hub::take_repeats(uint64_t upload) {
+void HubMind::take_repeats(uint64_t upload) {
   const auto is_other = [&](const Beginner& each) { return each.part.upload != upload; };
   const auto repeats = std::ranges::stable_partition(beginners_, is_other);
   for (Beginner& each : repeats) {
@@ -211,7 +211,7 @@ void Hub::take_repeats(uint64_t upload) {
   beginners_.erase(repeats.begin(), repeats.end());
 }
 
-void Hub::stage(SessionId session, uint64_t id, Answer&& answer) {
+void HubMind::stage(SessionId session, uint64_t id, Answer&& answer) {
   const size_t bytes = std::visit(SizeOf{}, answer);
   Session& owner = sessions_.at(session);
   ++owner.unanswered;
@@ -220,7 +220,7 @@ void Hub::stage(SessionId session, uint64_t id, Answer&& answer) {
   staged_.push_back({session, id, std::move(answer)});
 }
 
-bool Hub::busy(SessionId session) const {
+bool HubMind::busy(SessionId session) const {
   const auto found = sessions_.find(session);
   return found != sessions_.end() && (found->second.unanswered >= limits_.unanswered_max ||
                                       found->second.staged_bytes >= limits_.staged_max ||
@@ -228,7 +228,7 @@ bool Hub::busy(SessionId session) const {
 }
 
 // Nobody overtakes those who wait already, not even a pull that does not want to wait.
-void Hub::pull(SessionId session, uint64_t id, Pull&& pull, Instant now) {
+void HubMind::pull(SessionId session, uint64_t id, Pull&& pull, Instant now) {
   const bool patient = pull.wait > Millis(0) && !draining_;
   if (queues_.contains(pull.queue)) {
     if (!patient) return wait(session, id, std::move(pull), now);
@@ -252,7 +252,7 @@ void Hub::pull(SessionId session, uint64_t id, Pull&& pull, Instant now) {
   wait(session, id, std::move(pull), deadline);
 }
 
-void Hub::wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline) {
+void HubMind::wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline) {
   const uint64_t number = ++last_number_;
   Session& owner = sessions_.at(session);
   ++owner.unanswered;
@@ -264,7 +264,7 @@ void Hub::wait(SessionId session, uint64_t id, Pull&& pull, Instant deadline) {
 }
 
 // Removes a waiter from wherever it is noted.
-Hub::Waiter Hub::take(uint64_t number) {
+HubMind::Waiter HubMind::take(uint64_t number) {
   auto node = waiters_.extract(number);
   CHECK(!node.empty());
   Waiter waiter = std::move(node.mapped());
@@ -278,17 +278,17 @@ Hub::Waiter Hub::take(uint64_t number) {
   return waiter;
 }
 
-void Hub::touch(const std::string& queue) {
+void HubMind::touch(const std::string& queue) {
   if (queues_.contains(queue)) touched_.insert(queue);
 }
 
 // The core could not say or hand out what is ready, but soon may.
-void Hub::look_again(const std::string& queue, Instant now) {
+void HubMind::look_again(const std::string& queue, Instant now) {
   touched_.insert(queue);
   retry_at_ = now + kRetry;
 }
 
-void Hub::serve(const std::string& queue, Instant now) {
+void HubMind::serve(const std::string& queue, Instant now) {
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return;
   const Answer depth = core_.handle(AskDepth{queue}, now);
@@ -316,7 +316,7 @@ void Hub::serve(const std::string& queue, Instant now) {
   }
 }
 
-void Hub::end_waits(Instant now) {
+void HubMind::end_waits(Instant now) {
   while (!deadlines_.empty() && (draining_ || deadlines_.begin()->first <= now)) {
     const Waiter waiter = take(deadlines_.begin()->second);
     stage(waiter.session, waiter.id, Deliveries{});
@@ -324,7 +324,7 @@ void Hub::end_waits(Instant now) {
 }
 
 // Whoever leaves must not be handed anything any more.
-void Hub::end_waits_of(SessionId session, const std::string& queue) {
+void HubMind::end_waits_of(SessionId session, const std::string& queue) {
   const absl::btree_set<uint64_t> waiting = sessions_.at(session).waiting;
   for (const uint64_t number : waiting) {
     if (waiters_.at(number).pull.queue != queue) continue;
@@ -334,13 +334,13 @@ void Hub::end_waits_of(SessionId session, const std::string& queue) {
 }
 
 // What was handed out since the last commit is ready again, so every queue is worth a look.
-void Hub::fail_all(const Error& error) {
+void HubMind::fail_all(const Error& error) {
   for (Reply& reply : staged_) reply.answer = error;
   for (const uint64_t upload : parted_) give_up(upload);  // Its sender was told that it failed.
   for (const auto& [queue, waiting] : queues_) touched_.insert(queue);
 }
 
-std::vector<Reply> Hub::turn(Instant now) {
+std::vector<Reply> HubMind::turn(Instant now) {
   now_ = now;
   let_beginners_in();
   // Also when no lease ends now: a request of this turn may have given messages back already.
@@ -364,7 +364,7 @@ std::vector<Reply> Hub::turn(Instant now) {
   return replies;
 }
 
-std::optional<Instant> Hub::next_wake() const {
+std::optional<Instant> HubMind::next_wake() const {
   std::optional<Instant> wake = core_.next_expiry();
   if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) {
     wake = deadlines_.begin()->first;

@@ -46,12 +46,12 @@ struct HubLimits {
   size_t unread_all_max = 256 << 20;  // Bytes of frames that are begun or wait, of all sessions.
 };
 
-class Hub {
+class HubMind {
  public:
   // How long an upload that begins waits for a place. A client waits longer for its answer.
   static constexpr Millis kPlaceWait = std::chrono::seconds(30);
 
-  explicit Hub(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
+  explicit HubMind(Core& core, HubLimits limits = {}) : core_(core), limits_(limits) {}
 
   void opened(SessionId session, Rights rights);
   void closed(SessionId session);  // Its waiting pulls are forgotten.

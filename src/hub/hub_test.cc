@@ -80,7 +80,7 @@ class HubTest : public testing::Test {
 
   static constexpr uint64_t kPushId = 1'000'000;
   ScriptedCore core;
-  Hub hub{core};
+  HubMind hub{core};
   Instant now = Instant(Millis(1'000'000));
   std::vector<uint64_t> order;
   int last_message = 0;

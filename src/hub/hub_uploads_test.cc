@@ -66,7 +66,7 @@ class HubUploads : public testing::Test {
   }
 
   SeenCore core;
-  Hub hub{core, {.uploads_max = 3, .uploads_all_max = 6, .beginners_max = 2}};
+  HubMind hub{core, {.uploads_max = 3, .uploads_all_max = 6, .beginners_max = 2}};
   Instant now = Instant(Millis(1'000'000));
   uint64_t last_id = 0;
   std::map<uint64_t, Answer> answers;

@@ -50,7 +50,7 @@ class Sessions final : public net::Service {
 
   // The mind, for a guest, who gets the answers to all sessions that are not connections here. Its
   // session ids must not be ids of peers. It must outlive the last turn().
-  Hub& mind() { return hub_; }
+  HubMind& mind() { return hub_; }
   void invite(Guest& guest) { guest_ = &guest; }
 
  private:
@@ -80,7 +80,7 @@ class Sessions final : public net::Service {
   net::Peers& peers_;
   const Clock& clock_;
   const std::string admin_token_;
-  Hub hub_;
+  HubMind hub_;
   Codec codec_;
   absl::flat_hash_map<net::PeerId, Session> sessions_;
   Guest* guest_ = nullptr;

@@ -142,7 +142,7 @@ int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool 
   if (!quiet) say_failures(runner, show);
   if (runner.complete()) return runner.failed() > 0 ? kExitFailed : kExitDone;
   if (!quiet) {
-    cli::complain(fmt::format("{} after {} of {}; the same line goes on from there",
+    cli::complain(fmt::format("{} after {} of {}; run the same command again to continue",
                               loop.halted() ? "halted" : "interrupted",
                               runner.ok() + runner.failed(), count_of(runner.total(), "task")));
   }
@@ -166,9 +166,10 @@ Result<std::unique_ptr<Runner>> open_runner(const RunVerb& verb, const RunName& 
     if (posix_clock().now() >= deadline) {
       const std::string holder = holder_of(name.folder);
       if (holder.empty()) return opened;
-      return Error{Code::denied, fmt::format("this line already runs, as {}: wait for it, or start "
-                                             "it in another folder",
-                                             holder)};
+      return Error{Code::denied,
+                   fmt::format("this command is already running, as {}: wait for it, or start "
+                               "it in another folder",
+                               holder)};
     }
     wait_until(posix_clock().now() + kTick / 4, posix_clock());
   }
@@ -176,11 +177,11 @@ Result<std::unique_ptr<Runner>> open_runner(const RunVerb& verb, const RunName& 
 
 void say_going_on(const RunVerb& verb, const Runner& runner, const RunShow& show) {
   if (runner.earlier() == 0 || verb.quiet) return;
-  std::string text = fmt::format("going on: {} of {} had ended before", runner.earlier(),
+  std::string text = fmt::format("continuing: {} of {} had already ended", runner.earlier(),
                                  count_of(runner.total(), "task"));
   // Files of results are written over.
   if (show.unmarked() > 0 && verb.results.empty()) {
-    text += fmt::format("; the last {} may be there twice", count_of(show.unmarked(), "output"));
+    text += fmt::format("; the last {} may appear twice", count_of(show.unmarked(), "output"));
   }
   if (const std::string gaps = show.gaps(); !gaps.empty()) text += "; " + gaps;
   cli::complain(text);
@@ -191,7 +192,7 @@ Result<int> break_off(const Error& error, RunShow& show, bool quiet) {
   const Result<void> marked = show.close(false);
   if (show.broken_pipe()) return kExitPipe;  // Quietly, as any program whose reader went away.
   if (!show.interrupted()) return error;
-  if (!quiet) cli::complain(error.what + "; the same line goes on");
+  if (!quiet) cli::complain(error.what + "; run the same command again to continue");
   return kExitInterrupted;
 }
 
@@ -209,7 +210,7 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const sources::Gat
   if (!verb.fresh) leaving = LeavingRun::take_over(name.folder, job);
   if (leaving) {
     if (!verb.quiet) {
-      cli::complain(fmt::format("all of {} had ended before; --fresh runs {} again",
+      cli::complain(fmt::format("all of {} had already ended; --fresh runs {} again",
                                 count_of(spec.tasks(), "task"), spec.tasks() == 1 ? "it" : "them"));
     }
     leaving->remove_rest();
@@ -237,8 +238,8 @@ Result<int> run_all(const RunVerb& verb, const RunName& name, const sources::Gat
   auto opened = open_runner(verb, name, options);
   if (!opened.ok() && opened.error().code == Code::conflict) {
     return Error{Code::invalid,
-                 fmt::format("this line was started before with other inputs or options, and was "
-                             "not finished: --fresh starts it over (kept in {})",
+                 fmt::format("this command was started before with other inputs or options and did "
+                             "not finish: --fresh starts over (its state is in {})",
                              name.folder)};
   }
   std::unique_ptr<Runner> runner = TRY(std::move(opened));
@@ -300,28 +301,29 @@ void add_run_command(CLI::App& app, RunVerb& verb, Leaving& leaving, int& exit_c
       "  dunlin run 'gzip -9 {}' ::: *.log\n"
       "  seq 1000 | dunlin run -j4 ./sim --seed {}\n"
       "  dunlin run --array 0-999 --bar ./sim {#}\n"
-      "Killed or interrupted, the same line goes on where it was.\n");
+      "After a kill or an interrupt, the same command continues where it stopped.\n");
   sources::SourceOptions& sources = verb.sources;
-  command.add_option("-j,--jobs", verb.slots, "Tasks at once (default: the cores)")
+  command.add_option("-j,--jobs", verb.slots, "Tasks to run at once (default: one for each core)")
       ->check(why_no_jobs);
   client::add_field_options(command, spec::Entrance::run, verb.said);
   command.add_option("-a,--arg-file", sources.arg_files, "Values from the lines of a file")
       ->allow_extra_args(false);
-  command.add_option("-n,--max-args", sources.max_args, "So many values for each task")
+  command.add_option("-n,--max-args", sources.max_args, "Pass N values to each task")
       ->check(why_no_max_args);
   command.add_flag("-0,--null", sources.null, "Values end with NUL bytes, not lines");
   command.add_flag("-r,--no-run-if-empty", sources.skip_empty, "Skip empty values");
   command.add_flag("-k,--keep-order", verb.keep_order, "Show output in the order of the tasks");
-  command.add_flag("--tag", verb.tag, "Each line of output begins with the task's values");
+  command.add_flag("--tag", verb.tag, "Put the task's values in front of each line of its output");
   command.add_option("--results", verb.results, "Folder for the output of each task");
   command.add_option("--joblog", verb.joblog, "A line for each task, as GNU parallel writes it");
-  command.add_option("--halt", verb.halt, "soon|now,fail=N (also success=, done=, N%)");
+  command.add_option("--halt", verb.halt,
+                     "Stop early: soon|now,fail=N (also success=N, done=N, or N%)");
   command.add_flag("--dry-run", verb.dry_run, "Show the commands, run nothing");
-  command.add_flag("--bar", verb.bar, "Show a bar");
-  command.add_flag("--progress", verb.progress, "Show how far it is");
-  command.add_flag("--eta", verb.eta, "Show when it will be done");
-  command.add_flag("--fresh", verb.fresh, "Forget what an earlier start has done");
-  command.add_flag("-q,--quiet", verb.quiet, "Say nothing but what the tasks say");
+  command.add_flag("--bar", verb.bar, "Show a progress bar");
+  command.add_flag("--progress", verb.progress, "Show progress");
+  command.add_flag("--eta", verb.eta, "Show the estimated time left");
+  command.add_flag("--fresh", verb.fresh, "Start over, whatever an earlier start has done");
+  command.add_flag("-q,--quiet", verb.quiet, "Print only what the tasks print");
   command.callback([&command, &verb, &leaving, &exit_code] {
     std::vector<std::string>& words = verb.sources.words;
     words = command.remaining();

@@ -16,12 +16,12 @@ Error invalid(std::string what) { return {Code::invalid, std::move(what)}; }
 
 // Where a value comes from, for errors.
 struct Origin {
-  std::string file;  // Empty: the command line.
+  std::string_view file;  // Empty: the command line.
   uint64_t line = 0;
 
   std::string shown() const {
     return file.empty() ? fmt::format("value {}", line)
-                        : fmt::format("{}:{}", shown_name(file), line);
+                        : fmt::format("{}:{}", shown_name(std::string(file)), line);
   }
 };
 

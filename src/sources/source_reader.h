@@ -1,5 +1,5 @@
 // Reads one source of values whole: takes off its header, splits, groups and checks its values.
-// Only for client/sources.cc. Blocks as the file or standard input does; one thread.
+// Only for sources.cc. Blocks as the file or standard input does; one thread.
 #pragma once
 
 #include <string>

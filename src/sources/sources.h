@@ -6,7 +6,8 @@
 //   CMD... ::::+ FILE...   likewise, linked
 //
 // One word is a line for the shell. Several are a program and its arguments, or with no_quote a
-// line of which they are the parts. None means that each value is a line for the shell.
+// line of which they are the parts. None means that each value is a line for the shell. Reading
+// blocks; from any thread.
 #pragma once
 
 #include <cstdint>

@@ -105,9 +105,10 @@ Result<void> set_iterations(const Json& value, JobDraft& draft) {
   if (!(number >= 1)) return unexpected();
   const Result<uint64_t> whole = whole_iterations(number);
   if (!whole.ok() || whole.value() > kNumberMax) {
-    return Error{Code::invalid, fmt::format("{} is no number of iterations: iterations must be a "
-                                            "number of 1 on, and whole, at most {}",
-                                            number, kNumberMax)};
+    return Error{Code::invalid,
+                 fmt::format("{} is not a number of iterations: iterations must be a "
+                             "number of 1 on, and whole, at most {}",
+                             number, kNumberMax)};
   }
   draft.iterations.iterations = whole.value();
   return {};

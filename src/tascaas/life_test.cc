@@ -84,7 +84,7 @@ class World {
 
   balance::Share say(Word word, const Running& one) {
     const Said said{word, one.partition, one.done, now_ - one.began};
-    return take_turn(*store_, job_, said, now_).value();
+    return next_iterations(*store_, job_, said, now_).value();
   }
 
   void turn(Infra& infra, bool peace) {

@@ -37,7 +37,7 @@ class Reclaim : public testing::Test {
 
   // Returns what it is told to do. Time is since the partition began.
   uint64_t say(Word word, size_t index, uint64_t done, Millis elapsed = Millis(0)) {
-    const auto share = take_turn(*store_, job_, {word, index, done, elapsed}, now_).value();
+    const auto share = next_iterations(*store_, job_, {word, index, done, elapsed}, now_).value();
     EXPECT_EQ(share.code, balance::Code::ok);
     return share.assigned;
   }

@@ -55,7 +55,7 @@ class Retire : public testing::Test {
     return take_in(*store_, tenant_, now_).value().at(0).job;
   }
   balance::Share say(const std::string& job, Word word, Millis elapsed) {
-    return take_turn(*store_, job, {word, 0, 1000, elapsed}, now_, &cache_).value();
+    return next_iterations(*store_, job, {word, 0, 1000, elapsed}, now_, &cache_).value();
   }
   void begin(const std::string& job) {
     const std::string infra = register_infrastructure(*store_, tenant_, 1, 1, now_).value();
@@ -167,7 +167,7 @@ TEST_F(Retire, WhoSpeaksOfAJobThatIsGoneSpeaksOfAnUnknownOne) {
   retire_at(now_ + kKeep);
   for (const Word word : {Word::start, Word::report, Word::finish}) {
     for (JobCache* cache : {static_cast<JobCache*>(&cache_), static_cast<JobCache*>(nullptr)}) {
-      const auto share = take_turn(*store_, job, {word, 0, 1000, hours(1)}, now_, cache);
+      const auto share = next_iterations(*store_, job, {word, 0, 1000, hours(1)}, now_, cache);
       EXPECT_EQ(share.error().code, Code::not_found);
     }
   }

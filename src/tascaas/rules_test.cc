@@ -206,7 +206,7 @@ class Rules {
   }
   balance::Share say(Word word, size_t w, uint64_t done, int64_t dt) {
     const balance::Share share =
-        take_turn(*store_, job_, {word, w, done, seconds(dt)}, now_).value();
+        next_iterations(*store_, job_, {word, w, done, seconds(dt)}, now_).value();
     if (share.code != balance::Code::ok) return share;
     if (!begun_) begun_ = now_;
     model_.workers[w].heard = since();

@@ -119,8 +119,8 @@ std::string speed_report(const std::string& id, const Job& job, size_t index) {
   return text;
 }
 
-Result<balance::Share> take_turn(Store& store, const std::string& id, const Said& said,
-                                 WallTime now, JobCache* cache) {
+Result<balance::Share> next_iterations(Store& store, const std::string& id, const Said& said,
+                                       WallTime now, JobCache* cache) {
   std::optional<Stored<Job>> cached = cache ? cache->find(id) : std::nullopt;
   constexpr std::optional<balance::Share> kAgain;  // Somebody was quicker, or the cache is old.
   return compare_and_set(changing(id), [&]() -> Round<balance::Share> {

@@ -36,8 +36,8 @@ class JobCache {
 // and was never handed out; what the balancer does not like is in the share's code. A finished
 // partition leaves its speeds in balance.rep.
 // `cache` may be null.
-Result<balance::Share> take_turn(Store& store, const std::string& job, const Said& said,
-                                 WallTime now, JobCache* cache = nullptr);
+Result<balance::Share> next_iterations(Store& store, const std::string& job, const Said& said,
+                                       WallTime now, JobCache* cache = nullptr);
 
 // The text of balance.rep.
 std::string speed_report(const std::string& id, const Job& job, size_t partition);

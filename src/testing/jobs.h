@@ -153,11 +153,11 @@ class TestJobs : public ::testing::Test {
       page.add_workers("w1");
       page.set_committed_us(now_us() + 9000);
       put_page(id, number, page);
-      if (is_full(page, number, tasks)) climb(id, tasks, number, counts_of(page));
+      if (is_full(page, number, tasks)) propagate(id, tasks, number, counts_of(page));
     }
   }
 
-  void climb(const std::string& id, uint64_t tasks, uint64_t number, Counts counts) {
+  void propagate(const std::string& id, uint64_t tasks, uint64_t number, Counts counts) {
     for (uint32_t level = 1; level <= root_level(tasks); ++level) {
       const std::string key = node_key(id, level, parent_of(number));
       model::Node node = read_record<model::Node>(store->table(), kNodes, key).value().record;

@@ -3,7 +3,7 @@
 # CUTS=... how often, SEED=... repeats the choices.
 source "$(dirname "$0")/lib.sh"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
-cuts=${CUTS:-200}
+cuts=${CUTS:-60}
 export PATIENCE=$((cuts < 200 ? 120 : cuts * 6 / 10)) # Each cut costs a part of a second.
 echo "SEED=$seed CUTS=$cuts"
 

@@ -1,8 +1,8 @@
-# A hub under load is killed 50 times at random instants: nothing acknowledged may be lost, nothing
+# A hub under load is killed 15 times at random instants: nothing acknowledged may be lost, nothing
 # done twice. SEED=... repeats the choices of a run; KILLS=... makes it shorter or longer.
 source "$(dirname "$0")/lib.sh"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
-kills=${KILLS:-50}
+kills=${KILLS:-15}
 echo "SEED=$seed KILLS=$kills"
 
 "$BUILD/kill_load" "$DUNLIN" "$work/hub" "$work/record" "$kills" "$seed" 2>>hub.log ||

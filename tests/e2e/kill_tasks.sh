@@ -4,9 +4,9 @@
 # ENGINE=postgres that a PostgreSQL server takes the place of the hub.
 source "$(dirname "$0")/lib.sh"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
-kills=${KILLS:-200}
-hub_kills=${HUB_KILLS:-20}
-tasks=${TASKS:-12000}
+kills=${KILLS:-60}
+hub_kills=${HUB_KILLS:-8}
+tasks=${TASKS:-4000}
 echo "SEED=$seed KILLS=$kills HUB_KILLS=$hub_kills TASKS=$tasks"
 engine=${ENGINE:-hub}
 if [ "$engine" != hub ]; then

@@ -62,7 +62,7 @@ touch go-on
 run --results equal 'echo {#}; [ {#} = 1 ] || [ -e go-on ] || sleep 1000; : {}' ::: a a b a
 same "$(cd equal/1 && grep . */stdout | tr '\n' ' ')" "a#2/stdout:2 a#4/stdout:4 a/stdout:1 b/stdout:3 "
 expect 1 "$DUNLIN" run -j1 --halt now,fail=1 'echo {} >>ran; sleep 0.02; [ {} != 2 ]' ::: 1 2 3 4 5 6 7 8 9 10 11 12
-says "$err" "halted" "the same line goes on"
+says "$err" "halted" "run the same command again to continue"
 [ "$(wc -l <ran)" -lt 12 ] || fail "it did not halt"
 expect 0 "$DUNLIN" run --progress true ::: 1 2 3
 says "$err" "3 of 3 done"

@@ -38,7 +38,7 @@ MODES = {
 }
 SIGNALS = ["KILL", "INT", "TERM", "HUP", "PIPE", "READER"]
 NAMED = {"INT": 130, "TERM": 130, "HUP": 130, "KILL": -9, "PIPE": 141, "READER": 141}
-TWICE = re.compile(r"the last (\d+) outputs? may be there twice")
+TWICE = re.compile(r"the last (\d+) outputs? may appear twice")
 
 
 def large_output(value):

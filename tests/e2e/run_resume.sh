@@ -16,11 +16,11 @@ until "${line[@]}" >>shown 2>>said & pid=$!; [ $kills = 8 ]; do
   kills=$((kills + 1))
 done
 wait $pid || { cat said; fail "it ended with $?"; }
-grep -q "tasks had ended before" said || fail "nothing was kept"
-# What was shown just before a kill may be there twice, as it was said; nothing is missing. (How much
+grep -q "tasks had already ended" said || fail "nothing was kept"
+# What was shown just before a kill may appear twice, as it was said; nothing is missing. (How much
 # that is depends on how long the disk takes for a mark.)
 same "$(sort -nu shown | wc -l)" 400
-doubtful=$(sed -n 's/.*the last \([0-9]*\) outputs\? may be there twice.*/\1/p' said | paste -sd+)
+doubtful=$(sed -n 's/.*the last \([0-9]*\) outputs\? may appear twice.*/\1/p' said | paste -sd+)
 [ "$(wc -l <shown)" -le $((400 + ${doubtful:-0})) ] ||
   fail "$(wc -l <shown) lines of 400 were shown, and $doubtful said to be there twice"
 same "$(sort -nu started | wc -l)" 400
@@ -35,7 +35,7 @@ kill -INT $pid
 code=0
 wait $pid || code=$?
 same "$code" 130
-says "$(<said2)" interrupted "the same line goes on"
+says "$(<said2)" interrupted "run the same command again to continue"
 echo 401 >>values
 expect 2 "$DUNLIN" run -j1 'echo {} >>begun; sleep 0.05; echo {}' :::: values
 says "$err" "other inputs" --fresh
@@ -49,7 +49,7 @@ started+=($pid)
 within 60 pgrep -P "$pid" -x dunlin-keeper
 expect 4 "$DUNLIN" run 'until [ -e enough ]; do sleep 0.05; done; echo {}' ::: 1
 same "$err" "dunlin: another line was not finished in this folder: \`grep -h line $work/state/dunlin/runs/*/line.json\` shows it
-dunlin: this line already runs, as process $pid: wait for it, or start it in another folder"
+dunlin: this command is already running, as process $pid: wait for it, or start it in another folder"
 expect 0 "$DUNLIN" run true ::: 1
 says "$err" "another line was not finished"
 touch enough
@@ -60,7 +60,7 @@ line=(--halt now,fail=1 -j1 'echo {}; [ {} != 3 ] || [ -e whole ]' ::: 1 2 3 4)
 expect 1 "$DUNLIN" run "${line[@]}"
 touch whole
 expect 1 "$DUNLIN" run --results late --joblog late.log "${line[@]}"
-says "$err" "going on: 3 of 4 tasks had ended before" "--results and --joblog have nothing of 3 of them"
+says "$err" "continuing: 3 of 4 tasks had already ended" "--results and --joblog have nothing of 3 of them"
 same "$(ls late/1)" 4
 same "$(tail -n +2 late.log | cut -f 1)" 4
 
@@ -122,7 +122,7 @@ kill -9 $pid
 wait $pid 2>/dev/null && fail "it did not wait"
 exec {full}>&-
 expect 1 "${line[@]}"
-same "$err" "dunlin: all of 3 tasks had ended before; --fresh runs them again"
+same "$err" "dunlin: all of 3 tasks had already ended; --fresh runs them again"
 same "$(wc -l <again)" 3
 [ ! -e "$folder.done" ] || fail "the end was not forgotten"
 expect 1 "${line[@]}"

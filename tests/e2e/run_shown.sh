@@ -12,7 +12,7 @@ expect_kept() {
   "${line[@]}" >shown 2>said
   same "$(sort shown | tr '\n' ' ')" "1 2 3 "
   same "$(grep -c ^e said)" 3
-  says "$(<said)" "may be there twice"
+  says "$(<said)" "may appear twice"
   same "$(sort -u ran | wc -l)" 3
   same "$(ls state/dunlin/runs)" ""
   rm ran
@@ -87,7 +87,7 @@ exec {reader}<&-
 touch seen
 same "$first_line" x
 same "$("${seen[@]}" 2>said | tr '\n' ' ')" "x y z "
-says "$(<said)" "the last 1 output may be there twice"
+says "$(<said)" "the last 1 output may appear twice"
 same "$(cut -f 1 seen.log | tr '\n' ' ')" "Seq 1 2 3 "
 
 # A line of the log that was cut off is written again, whole; lines of others stay.

@@ -36,7 +36,7 @@ enum Step : uint8_t {
   ask,
   say_frame,
   say_bytes,
-  take_turn,
+  next_iterations,
   leave,
   read_answers,
   kSteps
@@ -76,7 +76,7 @@ class World final : public net::Peers {
     const size_t kind = input.below(kSteps);
     const net::PeerId peer = input.below(clients_.size());
     if (kind == connect || clients_.empty()) return open(input.byte() % 8 == 7);
-    if (kind == take_turn) {
+    if (kind == next_iterations) {
       turn(Millis(input.byte()) * input.byte());
       return;
     }
@@ -235,7 +235,7 @@ std::vector<std::string> seeds() {
   for (const size_t core : {0U, 1U}) {
     Output start;
     start.byte(core).number(connect).number(0).byte(0).number(greet).number(0).byte(0).number(200);
-    start.number(take_turn).number(0).number(0);
+    start.number(next_iterations).number(0).number(0);
     Output everything = start;
     for (size_t kind = 0; kind < Asker::kKinds; ++kind) {
       Output one = start;
@@ -249,7 +249,7 @@ std::vector<std::string> seeds() {
         one.raw(request.bytes());
         everything.raw(request.bytes());
       }
-      one.number(take_turn).number(0).number(50).number(read_answers).number(0);
+      one.number(next_iterations).number(0).number(50).number(read_answers).number(0);
       all.push_back(one.bytes());
     }
     all.push_back(everything.bytes());

@@ -97,8 +97,8 @@ class World {
   uint64_t opened_ = 0;
   rest::Stores stores_;
   std::vector<rest::Family> families_;
-  rest::Memory memory_;
-  rest::Streams streams_;
+  rest::ServiceCache memory_;
+  rest::StreamLimit streams_;
   const rest::Setting setting_;
   std::vector<std::string> things_;
 };

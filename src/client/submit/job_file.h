@@ -13,7 +13,7 @@
 //
 // Its keys are the fields of spec/fields.h: docs/JOBS.md. The file is read and checked whole; every
 // error names the file and the line, and what is expected there. Files that it names are looked for
-// beside it.
+// beside it. Reading blocks; from any thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct FileJob {
   uint64_t line = 0;      // Where it begins.
   model::Spec spec = {};  // But for after, the time, and the owner if the file does not say.
   std::string key = {};
-  bool by_slots = false;  // As many partitions as there are slots.
+  bool by_slots = false;  // Begin with a partition for each slot of the workers.
   std::vector<sources::Gathered::Blob> blobs = {};
   std::vector<size_t> after_jobs = {};      // Of this file: numbers of jobs above, from 0.
   std::vector<std::string> after_ids = {};  // Of other jobs.

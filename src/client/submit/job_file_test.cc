@@ -161,15 +161,15 @@ TEST(JobFile, AnErrorNamesTheLineAndWhatIsExpected) {
     const std::string said = of_key(fmt::format("iterations = {}", bad));
     EXPECT_EQ(said.find("jobs.toml:3: iterations must be a number of 1 on"), 0U) << said;
   }
-  EXPECT_EQ(of_key("iterations = 1.5").find("jobs.toml:3: iterations: 1.5 is no number"), 0U);
-  EXPECT_EQ(of_key("iterations = 1e30").find("jobs.toml:3: iterations: 1e+30 is no number"), 0U);
+  EXPECT_EQ(of_key("iterations = 1.5").find("jobs.toml:3: iterations: 1.5 is not a number"), 0U);
+  EXPECT_EQ(of_key("iterations = 1e30").find("jobs.toml:3: iterations: 1e+30 is not a number"), 0U);
   EXPECT_EQ(of_key("iterations = 9\npartitions = 1001"),
             "jobs.toml:4: partitions must be a number of 1 to 1000");
   EXPECT_EQ(of_key("iterations = 9\npartitions_max = 0"),
             "jobs.toml:4: partitions_max must be a number of 1 to 1000");
   EXPECT_EQ(of_key("iterations = 9\nspan = 1"), "jobs.toml:4: span must be a duration like \"1s\"");
   EXPECT_EQ(of_key("finish_by = \"soon\"")
-                .find("jobs.toml:3: finish_by: the deadline \"soon\" is no time: write 25m"),
+                .find("jobs.toml:3: finish_by: the deadline \"soon\" is not a time: write 25m"),
             0U);
   EXPECT_EQ(of_key("finish_by = 25").find("jobs.toml:3: finish_by must be a time like"), 0U);
   EXPECT_EQ(of_key("span = \"1s\""), "jobs.toml:1: span is for jobs with iterations");

@@ -1,3 +1,4 @@
+// The values of a task before its job is stored: what --dry-run shows.
 #include "base/check.h"
 #include "client/submit/submit_verb.h"
 #include "model/jobs/inputs.h"

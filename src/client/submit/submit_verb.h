@@ -1,5 +1,5 @@
 // `dunlin submit`: from the words of the command line to a job in the store, and with --wait to its
-// last result.
+// last result. Calls block as the store and standard output do; one thread.
 #pragma once
 
 #include <cstdint>

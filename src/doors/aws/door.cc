@@ -61,7 +61,7 @@ class Door::Exchange final : public Call {
   void release(const std::string& blob) override { door_.release(blob); }
   void note_later(int64_t due_ms) override { door_.later_.note(due_ms); }
   std::string fresh_blob() override { return door_.blob_prefix_ + hex(random_bytes(10)); }
-  void read(Taker taker) override {
+  void read(PartitionAttempt taker) override {
     say_continue();
     taker_ = std::move(taker);
   }
@@ -103,7 +103,7 @@ class Door::Exchange final : public Call {
     std::string bytes;
     if (!body_ended) body_ended = TRY(reader.body(bytes, kBlobPart));
     if (bytes.empty() && !body_ended) return false;
-    const Taker taker = std::exchange(taker_, nullptr);
+    const PartitionAttempt taker = std::exchange(taker_, nullptr);
     taker(std::move(bytes), body_ended);
     return true;
   }
@@ -134,7 +134,7 @@ class Door::Exchange final : public Call {
   const net::PeerId peer_;
   http::HttpHead head_;
   absl::flat_hash_map<uint64_t, Then> thens_;
-  Taker taker_;
+  PartitionAttempt taker_;
   std::function<void()> resume_;
   bool done_ = false;
   bool keep_alive_ = true;

@@ -119,12 +119,12 @@ TEST_F(RestApi, SaysWhatIsWrongWithIterations) {
   for (const char* bad : {"0", "-1", "0.5", "\"1e6\"", "1e30", "true", "9007199254740992"}) {
     says(fmt::format(R"("iterations":{})", bad), "iterations must be a number of 1 on");
   }
-  says(R"("iterations":1.5)", "iterations: 1.5 is no number of iterations");
+  says(R"("iterations":1.5)", "iterations: 1.5 is not a number of iterations");
   says(R"("iterations":9,"partitions":1001)", "partitions must be a number of 1 to 1000");
   says(R"("iterations":9,"partitions_max":0)", "partitions_max must be a number of 1 to 1000");
   says(R"("iterations":9,"partitions":5,"partitions_max":2)", "partitions");
   says(R"("iterations":9,"span":"long")", "span: the duration");
-  says(R"("finish_by":"soon")", "finish_by: the deadline \"soon\" is no time");
+  says(R"("finish_by":"soon")", "finish_by: the deadline \"soon\" is not a time");
   says(R"("finish_by":"2001-01-01 00:00")", "finish_by: the deadline");
   says(R"("partitions":3)", "partitions is for jobs with iterations");
   says(R"("span":"1s")", "span is for jobs with iterations");

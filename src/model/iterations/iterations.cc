@@ -20,7 +20,7 @@ constexpr uint32_t kRetriesDefault = 3;
 constexpr uint64_t kCountedMax = (uint64_t{1} << 53U) - 1;  // By every reader of JSON.
 
 Error bad_deadline(std::string_view text) {
-  return {Code::invalid, fmt::format("the deadline {} is no time: write 25m, 17:00 or "
+  return {Code::invalid, fmt::format("the deadline {} is not a time: write 25m, 17:00 or "
                                      "\"2030-01-31 17:00\"",
                                      quote(text))};
 }
@@ -63,7 +63,7 @@ Result<uint64_t> whole_iterations(double value) {
   if (!(value >= 0 && value <= static_cast<double>(balance::kIterationsMax)) ||
       std::floor(value) != value) {
     return Error{Code::invalid,
-                 fmt::format("{} is no number of iterations: write 1000000 or 1e6", value)};
+                 fmt::format("{} is not a number of iterations: write 1000000 or 1e6", value)};
   }
   return static_cast<uint64_t>(value);
 }
@@ -75,7 +75,7 @@ Result<uint64_t> parse_iterations(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) return whole_iterations(value);
   return Error{Code::invalid,
-               fmt::format("{} is no number of iterations: write 1000000 or 1e6", quote(text))};
+               fmt::format("{} is not a number of iterations: write 1000000 or 1e6", quote(text))};
 }
 
 Result<WallTime> parse_deadline(std::string_view text, WallTime now) {
@@ -101,7 +101,7 @@ Result<WallTime> parse_deadline(std::string_view text, WallTime now) {
     time.tm_min = number_at(text, 14, 2);
     const WallTime deadline = TRY(local_time(time, text));
     if (deadline > now) return deadline;
-    return Error{Code::invalid, fmt::format("the deadline {} is over already", quote(text))};
+    return Error{Code::invalid, fmt::format("the deadline {} has already passed", quote(text))};
   }
   const auto duration = parse_duration(text);
   if (!duration.ok() || duration.value() <= Millis(0)) return bad_deadline(text);

@@ -38,7 +38,8 @@ class LedgerClocks : public testing::Test {
   void step(Machine& one) {
     if (one.ended || clock.now() < one.ready) return;
     const auto turn =
-        take_turn(store->table(), {job, one.partition, 1, one.had}, {one.seen, one.clock}).value();
+        next_iterations(store->table(), {job, one.partition, 1, one.had}, {one.seen, one.clock})
+            .value();
     one.given_up |= turn.code != balance::Code::ok;
     one.ended = !turn.wait && !turn.span;
     if (!turn.span) return;
@@ -73,7 +74,7 @@ TEST_F(LedgerClocks, NobodyIsGivenUpBecauseOfItsClock) {
     EXPECT_EQ(fast.had + slow.had, 2000U);
     EXPECT_GT(slow.had, 100U) << "it did its part";
     const auto page = read_record<model::Page>(store->table(), kPages, page_key("job", 0)).value();
-    EXPECT_EQ(page.record.shut_size(), 0);
+    EXPECT_EQ(page.record.revoked_size(), 0);
   }
 }
 

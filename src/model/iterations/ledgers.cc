@@ -100,7 +100,8 @@ struct Failed {
 
 // Partitions that have iterations and an outcome that says that they are not done. Whoever ran them
 // may have died before the ledger heard of it.
-Result<std::vector<Failed>> find_failed(Table& table, const Taker& who, const Ledger& ledger) {
+Result<std::vector<Failed>> find_failed(Table& table, const PartitionAttempt& who,
+                                        const Ledger& ledger) {
   std::vector<std::string> keys;
   for (uint64_t page = 0; page <= page_of(ledger.holders.size() - 1); ++page) {
     keys.push_back(page_key(who.job.id, page));
@@ -125,7 +126,7 @@ struct Silent {
   bool wait = false;  // One of the others may be gone soon.
 };
 
-Silent find_silent(const Ledger& ledger, const Taker& who, const LedgerClock& seen) {
+Silent find_silent(const Ledger& ledger, const PartitionAttempt& who, const LedgerClock& seen) {
   Silent silent;
   for (size_t i = 0; i < ledger.holders.size(); ++i) {
     const balance::Partition& one = ledger.task.partitions[i];
@@ -138,7 +139,7 @@ Silent find_silent(const Ledger& ledger, const Taker& who, const LedgerClock& se
 }
 
 // From here on an outcome of this attempt does not count. False if there is one already.
-Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
+Result<bool> revoke_failed(Table& table, const std::string& job, const Failed& one) {
   const uint32_t offset = offset_of(one.partition);
   const std::string key = page_key(job, page_of(one.partition));
   const Error busy = {Code::unavailable,
@@ -148,18 +149,18 @@ Result<bool> shut_out(Table& table, const std::string& job, const Failed& one) {
     for (const model::Outcome& outcome : page.record.outcomes()) {
       if (outcome.offset() == offset) return std::optional(outcome.state() != model::STATE_OK);
     }
-    shut(page.record, offset, one.attempt);
+    revoke(page.record, offset, one.attempt);
     const auto put = table.put(kPages, {key, page.record.SerializeAsString(), page.version});
     return TRY(unless_conflict(put)) ? std::optional(true) : std::nullopt;
   });
 }
 
 // Those whose iterations go to others.
-Result<std::vector<Failed>> find_gone(Table& table, const Taker& who, const Ledger& ledger,
-                                      const Silent& silent) {
+Result<std::vector<Failed>> find_gone(Table& table, const PartitionAttempt& who,
+                                      const Ledger& ledger, const Silent& silent) {
   std::vector<Failed> gone = TRY(find_failed(table, who, ledger));
   for (const Failed& one : silent.gone) {
-    if (TRY(shut_out(table, who.job.id, one))) gone.push_back(one);
+    if (TRY(revoke_failed(table, who.job.id, one))) gone.push_back(one);
   }
   return gone;
 }
@@ -174,7 +175,7 @@ Span given_after(const Ledger::Holder& holder, uint64_t had) {
   return {};
 }
 
-Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
+Turn turn_of(Ledger& ledger, const PartitionAttempt& who, WallTime now, Millis since) {
   const IterativeJob& job = who.job;
   const balance::Task& task = ledger.task;
   // Also if there is nothing for it: then it is known that it will not come again.
@@ -206,27 +207,27 @@ Turn turn_of(Ledger& ledger, const Taker& who, WallTime now, Millis since) {
 }
 
 // What this attempt has; null if it has no place in the ledger.
-const Ledger::Holder* holder_of(const Ledger& ledger, const Taker& who) {
+const Ledger::Holder* holder_of(const Ledger& ledger, const PartitionAttempt& who) {
   if (who.partition >= ledger.holders.size()) return nullptr;
   const Ledger::Holder& holder = ledger.holders[who.partition];
   return holder.attempt == who.attempt ? &holder : nullptr;
 }
 
 // It has taken turns before, and been given all that it had.
-bool has_place(const Ledger& ledger, const Taker& who) {
+bool has_place(const Ledger& ledger, const PartitionAttempt& who) {
   const Ledger::Holder* holder = holder_of(ledger, who);
   return holder != nullptr && holder->taken == who.had &&
          ledger.task.partitions[who.partition].works();
 }
 
-bool has_left(const Ledger& ledger, const Taker& who, uint64_t done) {
+bool has_left(const Ledger& ledger, const PartitionAttempt& who, uint64_t done) {
   const Ledger::Holder* holder = holder_of(ledger, who);
   return holder != nullptr && holder->taken == done &&
          ledger.task.partitions[who.partition].finished;
 }
 
 // The turn of a taker that leaves: it is given more only if no other is there to do it.
-Turn last_turn_of(Ledger& ledger, const Taker& who, Millis since) {
+Turn last_turn_of(Ledger& ledger, const PartitionAttempt& who, Millis since) {
   const balance::Task& task = ledger.task;
   size_t others = 0;
   for (size_t i = 0; i < task.partitions.size(); ++i) {
@@ -305,14 +306,14 @@ IterativeJob iterative_job(std::string id, const model::Spec& spec) {
   return job;
 }
 
-void shut(model::Page& page, uint32_t offset, uint32_t attempt) {
-  const auto found = std::ranges::find(*page.mutable_shut(), offset, &model::Claim::offset);
-  model::Claim& entry = found == page.mutable_shut()->end() ? *page.add_shut() : *found;
+void revoke(model::Page& page, uint32_t offset, uint32_t attempt) {
+  const auto found = std::ranges::find(*page.mutable_revoked(), offset, &model::Claim::offset);
+  model::Claim& entry = found == page.mutable_revoked()->end() ? *page.add_revoked() : *found;
   entry.set_offset(offset);
   entry.set_attempt(std::max(entry.attempt(), attempt));
 }
 
-Result<std::string> worker_of(Table& table, const Taker& who) {
+Result<std::string> worker_of(Table& table, const PartitionAttempt& who) {
   const auto refuse = [&](std::string_view why) {
     return Error{Code::conflict,
                  fmt::format("attempt {} of partition {} {}", who.attempt, who.partition, why)};
@@ -331,16 +332,16 @@ Result<std::string> worker_of(Table& table, const Taker& who) {
   if (latest->attempt() != who.attempt) {
     return refuse(fmt::format("does not run: attempt {} does", latest->attempt()));
   }
-  const auto is_shut = [&](const model::Claim& one) {
+  const auto is_revoked = [&](const model::Claim& one) {
     return has_offset(one) && one.attempt() >= who.attempt;
   };
-  if (std::ranges::any_of(page.shut(), is_shut)) {
+  if (std::ranges::any_of(page.revoked(), is_revoked)) {
     return refuse("was silent for too long, and others have its iterations");
   }
   return latest->worker();
 }
 
-Result<Place> find_place(Table& table, const Taker& who) {
+Result<Place> find_place(Table& table, const PartitionAttempt& who) {
   const Ledger ledger = TRY(read_ledger(table, who.job, WallTime())).ledger;
   const Ledger::Holder* holder = holder_of(ledger, who);
   if (holder == nullptr) return Place{};
@@ -351,7 +352,8 @@ Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime no
   return ledger_of(TRY(read_row(table, job)), job, now);
 }
 
-Result<Turn> take_turn(Table& table, const Taker& who, const Looker& looker, bool leaving) {
+Result<Turn> next_iterations(Table& table, const PartitionAttempt& who, const Looker& looker,
+                             bool leaving) {
   std::vector<Failed> gone;
   bool looked = false;  // For those that failed and those that say nothing, when all is taken.
   return change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<Turn> {
@@ -373,7 +375,7 @@ Result<Turn> take_turn(Table& table, const Taker& who, const Looker& looker, boo
   });
 }
 
-Result<Left> leave(Table& table, const Taker& who, uint64_t done, const Looker& looker) {
+Result<Left> leave(Table& table, const PartitionAttempt& who, uint64_t done, const Looker& looker) {
   return change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<Left> {
     if (has_left(ledger, who, done)) return Left::yes;
     Ledger without = ledger;
@@ -391,7 +393,7 @@ Result<Left> leave(Table& table, const Taker& who, uint64_t done, const Looker& 
   });
 }
 
-Result<void> lose_partition(Table& table, const Taker& who, const Looker& looker) {
+Result<void> lose_partition(Table& table, const PartitionAttempt& who, const Looker& looker) {
   TRY(change_row(table, who.job, looker, [&](Ledger& ledger, Millis since) -> Result<bool> {
     lose(ledger, balance::by_speed(), who.partition, who.attempt, since);
     return true;

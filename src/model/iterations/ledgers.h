@@ -54,7 +54,7 @@ struct Looker {
 Result<LedgerNow> read_ledger(Table& table, const IterativeJob& job, WallTime now);
 
 // One attempt at a partition.
-struct Taker {
+struct PartitionAttempt {
   IterativeJob job;
   size_t partition = 0;
   uint32_t attempt = 0;
@@ -64,12 +64,12 @@ struct Taker {
 // What balance::next_span does. When all iterations are taken, those of failed and of silent
 // partitions come back, and the taker may have to wait for that. If the deadline is in danger, more
 // partitions may start from now on. A taker that is `leaving` is given no more if others can do it.
-Result<balance::Turn> take_turn(Table& table, const Taker& who, const Looker& looker,
-                                bool leaving = false);
+Result<balance::Turn> next_iterations(Table& table, const PartitionAttempt& who,
+                                      const Looker& looker, bool leaving = false);
 
 // The worker that runs this attempt: its start is on record, it has no outcome, and nobody took its
 // place. `conflict` says what is not so.
-Result<std::string> worker_of(Table& table, const Taker& who);
+Result<std::string> worker_of(Table& table, const PartitionAttempt& who);
 
 // What the ledger knows of an attempt.
 struct Place {
@@ -77,10 +77,10 @@ struct Place {
   bool ended = false;  // It was told to end, or has left.
   uint64_t given = 0;  // Iterations; of one that has ended, those that count.
 };
-Result<Place> find_place(Table& table, const Taker& who);
+Result<Place> find_place(Table& table, const PartitionAttempt& who);
 
 // From here on an outcome of this attempt, or of an earlier one, does not count.
-void shut(model::Page& page, uint32_t offset, uint32_t attempt);
+void revoke(model::Page& page, uint32_t offset, uint32_t attempt);
 
 // What balance::end_early does, if there is somebody to do the rest, or may be.
 enum class Left {
@@ -88,9 +88,9 @@ enum class Left {
   given_up,  // Others have its iterations.
   alone,     // It has to go on, or to fail and be started again.
 };
-Result<Left> leave(Table& table, const Taker& who, uint64_t done, const Looker& looker);
+Result<Left> leave(Table& table, const PartitionAttempt& who, uint64_t done, const Looker& looker);
 // What balance::lose does.
-Result<void> lose_partition(Table& table, const Taker& who, const Looker& looker);
+Result<void> lose_partition(Table& table, const PartitionAttempt& who, const Looker& looker);
 
 // How many partitions of a job may start, of those that are in reserve from `first` on. `row` is
 // the ledger's, `before` says whether all partitions before have an outcome.

@@ -32,8 +32,8 @@ class Ledgers : public testing::Test {
 
   std::optional<Span> turn(size_t partition, uint32_t attempt, int64_t second) {
     uint64_t& so_far = given[{partition, attempt}];
-    const Taker who{job, partition, attempt, so_far};
-    const auto taken = take_turn(table, who, {seen, at(second)});
+    const PartitionAttempt who{job, partition, attempt, so_far};
+    const auto taken = next_iterations(table, who, {seen, at(second)});
     EXPECT_TRUE(taken.ok());
     if (!taken.ok() || !taken.value().span) return std::nullopt;
     so_far += taken.value().span->size();
@@ -176,9 +176,9 @@ TEST_F(Ledgers, FitIntoARowWhoeverDies) {
 
 TEST_F(Ledgers, AnAnswerThatWasLostIsGivenAgain) {
   turn(0, 1, 0);
-  const Taker who{job, 0, 1, 1};
-  const auto lost = take_turn(table, who, {seen, at(1)}).value().span;
-  EXPECT_EQ(take_turn(table, who, {seen, at(2)}).value().span, lost);
+  const PartitionAttempt who{job, 0, 1, 1};
+  const auto lost = next_iterations(table, who, {seen, at(1)}).value().span;
+  EXPECT_EQ(next_iterations(table, who, {seen, at(2)}).value().span, lost);
   EXPECT_EQ(read_ledger(table, job, wall(3)).value().ledger.pool(), 100'000U - 2);
 }
 
@@ -192,15 +192,18 @@ TEST_F(Ledgers, AllThatWasGivenIsGivenAgainInItsOrder) {
   now.ledger.holders[0].spans.push_back({50'000, 50'001});
   now.ledger.back.clear();
   ASSERT_TRUE(table.put(kLedgers, {"job", encode(now).SerializeAsString(), kAnyVersion}).ok());
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 0}, {seen, at(3)}).value().span, (Span{0, 2}));
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, {seen, at(3)}).value().span, (Span{1, 2}));
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 2}, {seen, at(3)}).value().span, (Span{50'000, 50'001}));
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 0}, {seen, at(3)}).value().span, (Span{0, 2}));
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 1}, {seen, at(3)}).value().span, (Span{1, 2}));
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 2}, {seen, at(3)}).value().span,
+            (Span{50'000, 50'001}));
 }
 
 TEST_F(Ledgers, WhoSaysThatItHadMoreGetsNothing) {
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, {seen, at(0)}).value().code, balance::Code::ended);
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 5}, {seen, at(0)}).value().code,
+            balance::Code::ended);
   turn(0, 1, 0);
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 5}, {seen, at(1)}).value().code, balance::Code::ended);
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 5}, {seen, at(1)}).value().code,
+            balance::Code::ended);
   const Place place = find_place(table, {job, 0, 1}).value();
   EXPECT_TRUE(place.here);
   EXPECT_FALSE(place.ended);
@@ -212,10 +215,10 @@ TEST_F(Ledgers, WhoSaysThatItHadMoreGetsNothing) {
 TEST_F(Ledgers, WhoLeavesDoesWhatItWasGivenWithoutHearingOfIt) {
   turn(0, 1, 0);
   turn(1, 1, 0);
-  const auto lost = take_turn(table, {job, 0, 1, 1}, {seen, at(1)}).value().span;
-  EXPECT_EQ(take_turn(table, {job, 0, 1, 1}, {seen, at(2)}, true).value().span, lost);
-  EXPECT_FALSE(take_turn(table, {job, 0, 1, 2}, {seen, at(3)}, true).value().span);
-  const auto again = take_turn(table, {job, 0, 1, 2}, {seen, at(4)}, true).value();
+  const auto lost = next_iterations(table, {job, 0, 1, 1}, {seen, at(1)}).value().span;
+  EXPECT_EQ(next_iterations(table, {job, 0, 1, 1}, {seen, at(2)}, true).value().span, lost);
+  EXPECT_FALSE(next_iterations(table, {job, 0, 1, 2}, {seen, at(3)}, true).value().span);
+  const auto again = next_iterations(table, {job, 0, 1, 2}, {seen, at(4)}, true).value();
   EXPECT_EQ(again.code, balance::Code::ok) << "it is told to end again";
   EXPECT_FALSE(again.span);
   EXPECT_TRUE(find_place(table, {job, 0, 1}).value().ended);
@@ -242,10 +245,10 @@ TEST_F(Ledgers, WhoRunsAPartitionIsInItsPage) {
   EXPECT_EQ(why(1), "attempt 1 of partition 1 does not run: attempt 2 does");
   EXPECT_EQ(why(2), "late");
   EXPECT_EQ(why(3), "attempt 3 of partition 1 does not run: attempt 2 does");
-  shut(page, 1, 1);
+  revoke(page, 1, 1);
   ASSERT_TRUE(put());
   EXPECT_EQ(why(2), "late");
-  shut(page, 1, 2);
+  revoke(page, 1, 2);
   ASSERT_TRUE(put());
   EXPECT_EQ(why(2),
             "attempt 2 of partition 1 was silent for too long, and others have its iterations");
@@ -256,10 +259,10 @@ TEST_F(Ledgers, WhoRunsAPartitionIsInItsPage) {
 
 TEST_F(Ledgers, WhoLeavesGivesTheRestToOthers) {
   turn(0, 1, 0);
-  const auto alone = take_turn(table, {job, 0, 1, 1}, {seen, at(1)}, true);
+  const auto alone = next_iterations(table, {job, 0, 1, 1}, {seen, at(1)}, true);
   EXPECT_TRUE(alone.value().span) << "there is nobody else";
   turn(1, 1, 1);
-  EXPECT_FALSE(take_turn(table, {job, 0, 1, 2}, {seen, at(2)}, true).value().span);
+  EXPECT_FALSE(next_iterations(table, {job, 0, 1, 2}, {seen, at(2)}, true).value().span);
   const LedgerNow now = read_ledger(table, job, wall(3)).value();
   EXPECT_TRUE(now.ledger.task.partitions[0].finished);
   EXPECT_EQ(now.ledger.holders[0].taken, 2U);
@@ -268,9 +271,10 @@ TEST_F(Ledgers, WhoLeavesGivesTheRestToOthers) {
 TEST_F(Ledgers, WhatAFailedPartitionHadIsFoundAgain) {
   IterativeJob small = job;
   small.iterations = 4;
-  const auto had = take_turn(table, {small, 0, 1}, {seen, at(0)}).value().span->size();
+  const auto had = next_iterations(table, {small, 0, 1}, {seen, at(0)}).value().span->size();
   uint64_t mine = 0;
-  while (const auto span = take_turn(table, {small, 1, 1, mine}, {seen, at(1)}).value().span) {
+  while (const auto span =
+             next_iterations(table, {small, 1, 1, mine}, {seen, at(1)}).value().span) {
     mine += span->size();
     if (mine + had < 4) continue;
     // It dies, and nobody tells the ledger.
@@ -289,11 +293,11 @@ TEST_F(Ledgers, ADeadlineInDangerMakesPartitions) {
   late.finish_by = wall(100);
   uint64_t had = 0;
   for (int64_t second = 0; second < 5; ++second) {  // One a second.
-    had += take_turn(table, {late, 0, 1, had}, {seen, at(second)}).value().span->size();
+    had += next_iterations(table, {late, 0, 1, had}, {seen, at(second)}).value().span->size();
   }
   const Row row = table.get(kLedgers, std::vector<std::string>{"job"}).value()[0];
   EXPECT_EQ(reserve_needed(row, 1, 8, false).value(), 7U);
-  EXPECT_TRUE(take_turn(table, {late, 7, 1}, {seen, at(5)}).value().span);
+  EXPECT_TRUE(next_iterations(table, {late, 7, 1}, {seen, at(5)}).value().span);
 }
 
 TEST_F(Ledgers, ReserveStartsWhenItIsNeeded) {
@@ -307,7 +311,7 @@ TEST_F(Ledgers, ReserveStartsWhenItIsNeeded) {
   EXPECT_EQ(reserve_needed(row(), 2, 8, true).value(), 1U) << "nobody else is left";
   for (int64_t second = 1; turn(0, 1, second);) second += 100;
   EXPECT_EQ(reserve_needed(row(), 2, 8, false).value(), 6U) << "all is done";
-  EXPECT_FALSE(take_turn(table, {job, 5, 1}, {seen, at(1'000'000)}).value().span);
+  EXPECT_FALSE(next_iterations(table, {job, 5, 1}, {seen, at(1'000'000)}).value().span);
 }
 
 // Before its first commit, somebody else is quicker.
@@ -332,7 +336,7 @@ class Outrun final : public RequestStore {
 TEST_F(Ledgers, OfTwoTurnsAtOnceOneIsSecond) {
   std::optional<Span> first;
   Outrun slow(*store, [&] { first = turn(1, 1, 0); });
-  const auto second = take_turn(slow.table(), {job, 0, 1}, {seen, at(0)});
+  const auto second = next_iterations(slow.table(), {job, 0, 1}, {seen, at(0)});
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second.value().span, (Span{0, 1}));
   EXPECT_EQ(first, (Span{50'000, 50'001}));

@@ -45,15 +45,15 @@ class Steer : public TestJobs {
     for (const model::Outcome& one : page.outcomes()) offsets.erase(one.offset());
     return offsets;
   }
-  // Workers run what has no outcome. `climbs`: and tell the tree.
-  void run_again(const std::string& id, uint64_t number, model::State state, bool climbs) {
+  // Workers run what has no outcome. `propagates`: and tell the tree.
+  void run_again(const std::string& id, uint64_t number, model::State state, bool propagates) {
     model::Page page = page_of_job(id, number);
     for (const uint32_t offset : missing(page, number)) {
       *page.add_outcomes() = outcome(offset, state);
       page.mutable_outcomes()->rbegin()->set_attempt(2);
     }
     put_page(id, number, page);
-    if (climbs) climb(id, 600, number, counts_of(page));
+    if (propagates) propagate(id, 600, number, counts_of(page));
   }
   // Tasks without an outcome that no message of the job's round holds: they would never end.
   std::set<uint64_t> forgotten(const std::string& id) {
@@ -298,13 +298,13 @@ TEST_F(Steer, ARetryStopsWhenSomebodyElseHasOpenedAnotherRound) {
 
 // The page, and the job's row, were changed by others before the commit was repeated.
 TEST_F(Steer, WhatFailsAgainInTheSameRoundIsLeftToAnotherRetry) {
-  for (const bool climbs : {true, false}) {
-    const std::string id = climbs ? "j" : "k";
+  for (const bool propagates : {true, false}) {
+    const std::string id = propagates ? "j" : "k";
     failed_job(id);
     model::Spec spec = spec_of(1);
     spec.add_after(id);
     Repeating deaf(*store, 2, [&] {
-      run_again(id, 1, model::STATE_FAILED, climbs);
+      run_again(id, 1, model::STATE_FAILED, propagates);
       submit_job("after-" + id, spec);
     });
     const auto retried = retry_failed(deaf, id, 9);
@@ -312,7 +312,7 @@ TEST_F(Steer, WhatFailsAgainInTheSameRoundIsLeftToAnotherRetry) {
     EXPECT_EQ(retried.value().tasks, 2);
     EXPECT_EQ(queued(id).size(), 2) << "one for each page";
     EXPECT_TRUE(is_full(page_of_job(id, 1), 1, 600)) << "the tree may have been told of it";
-    EXPECT_EQ(has_bit(node_of(id, 1, 0).full(), 1), climbs);
+    EXPECT_EQ(has_bit(node_of(id, 1, 0).full(), 1), propagates);
   }
 }
 

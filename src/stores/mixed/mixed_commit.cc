@@ -54,7 +54,7 @@ bool is_one(const Commit& commit) {
 }  // namespace
 
 // A commit as the table sees it.
-struct MixedStore::Plan {
+struct MixedStore::RowCommit {
   struct Change {
     SeenMessage before;  // As it is believed to be.
     bool there = false;  // After the writes so far.
@@ -77,11 +77,11 @@ struct MixedStore::Plan {
 };
 
 // `afresh`: what was believed of the messages turned out to be wrong, so they are read.
-Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
+Result<MixedStore::RowCommit> MixedStore::rows_for(const Commit& commit, bool afresh) {
   const std::vector<MessageWrite> messages = message_writes(commit);
   std::vector<std::string> finished;
   std::vector<std::string> all;
-  Plan plan;
+  RowCommit plan;
   for (const MessageWrite& write : messages) {
     if (!plan.changes.try_emplace(write.key).second) continue;
     all.push_back(write.key);
@@ -95,12 +95,12 @@ Result<MixedStore::Plan> MixedStore::plan(const Commit& commit, bool afresh) {
   const std::vector<std::string>& known = afresh ? all : finished;
   std::vector<SeenMessage> seen = TRY(afresh ? read_messages(known) : recall(known));
   for (size_t i = 0; i < known.size(); ++i) {
-    Plan::Change& change = plan.changes[known[i]];
+    RowCommit::Change& change = plan.changes[known[i]];
     change.there = seen[i].version != 0;
     change.before = std::move(seen[i]);
   }
   for (const MessageWrite& write : messages) {
-    Plan::Change& change = plan.changes[write.key];
+    RowCommit::Change& change = plan.changes[write.key];
     if (write.push != nullptr && !change.there) {
       change.there = true;
       change.fresh = write.push;
@@ -188,7 +188,7 @@ Answer MixedStore::on(Commit&& commit) {
   std::optional<Error> refused;
   std::vector<std::pair<std::string, uint64_t>> compared;
   const auto committed = compare_and_set([&]() -> Round<Committed> {
-    Plan plan = TRY(this->plan(commit, refused.has_value()));
+    RowCommit plan = TRY(rows_for(commit, refused.has_value()));
     // Nothing has changed in the messages: it is a row of the caller's that did, or a lease.
     if (refused && plan.compared() == compared) return *refused;
     compared = plan.compared();

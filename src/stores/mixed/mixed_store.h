@@ -106,7 +106,7 @@ class MixedStore final : public RequestStore {
     std::vector<std::string> receipts;
     Instant since;  // The first of them.
   };
-  struct Plan;
+  struct RowCommit;
 
   Answer on(Commit&& commit);
   Answer on(const Pull& pull);
@@ -118,7 +118,7 @@ class MixedStore final : public RequestStore {
   Result<void> count_blobs(Info& info);
 
   // Commits (mixed_commit.cc).
-  Result<Plan> plan(const Commit& commit, bool afresh);
+  Result<RowCommit> rows_for(const Commit& commit, bool afresh);
   Answer commit_halves(Commit&& commit);
   MessageRow kept(MessageRow row, const Keep& keep) const;
 

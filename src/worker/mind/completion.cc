@@ -32,22 +32,22 @@ Completion::Completion(Millis pace, Asks& asks, Jobs& jobs, HeldRanges& ranges, 
 // Nodes are shared by all workers of the job, so this is a commit of its own: who loses a race
 // repeats little.
 void Completion::enter(JobView& job) {
-  if (job.full.empty() || job.climbing || !job.ready) return;
+  if (job.full.empty() || job.propagating || !job.ready) return;
   if (!may_enter(job)) return;
-  job.climbing = true;
+  job.propagating = true;
   const uint32_t root = root_level(job.spec().tasks());
   if (root == 0 && !job.pages[0].known) {
-    return reader_.read(job, 0, [this, pin = Pin(job)] { climb(*pin); });
+    return reader_.read(job, 0, [this, pin = Pin(job)] { propagate(*pin); });
   }
   std::set<std::pair<uint32_t, uint64_t>> missing;
   size_t count = 0;
   for (const auto& [page, counts] : job.full) {
-    if (++count > kClimbMax) break;
+    if (++count > kPropagatedMax) break;
     for (const auto& place : path_of(page, root)) {
       if (!job.nodes.contains(place)) missing.insert(place);
     }
   }
-  if (missing.empty()) return climb(job);
+  if (missing.empty()) return propagate(job);
   read_nodes(job, {missing.begin(), missing.end()});
 }
 
@@ -79,11 +79,11 @@ void Completion::forget_bits(JobView& job, const std::vector<uint64_t>& pages) {
 void Completion::read_nodes(JobView& job, const Places& which) {
   Get get{std::string(kNodes), {}};
   for (const auto& [level, number] : which) {
-    if (get.keys.size() == kBatchMax) break;  // More than kClimbMax pages have.
+    if (get.keys.size() == kBatchMax) break;  // More than kPropagatedMax pages have.
     get.keys.push_back(node_key(job.id, level, number));
   }
   asks_.get_rows(std::move(get), [this, pin = Pin(job), which](std::vector<Row>&& rows) {
-    if (nodes_read(*pin, which, rows)) climb(*pin);
+    if (nodes_read(*pin, which, rows)) propagate(*pin);
   });
 }
 
@@ -101,63 +101,65 @@ bool Completion::nodes_read(JobView& job, const Places& which, const std::vector
   return true;
 }
 
-void Completion::climb(JobView& job) {
+void Completion::propagate(JobView& job) {
   const uint32_t root = root_level(job.spec().tasks());
   if (root == 0 && !job.pages[0].known) {
     return job.pages[0].bad ? enter_later(job, kBadRowWait) : enter_again(job);
   }
-  Climb climb = climb_of(job);
+  Propagation propagation = propagation_of(job);
   // Somebody else has entered one of them, as far as we remember the nodes. But a retry may have
   // taken it out since.
   const bool fresh = std::exchange(job.nodes_fresh, false);
-  if (climb.found_there && !fresh) {
+  if (propagation.found_there && !fresh) {
     job.nodes.clear();
-    job.climbing = false;
+    job.propagating = false;
     job.nodes_fresh = true;
     return enter(job);
   }
   std::vector<Write> writes;
   const auto put = [&](const std::pair<uint32_t, uint64_t>& place) {
     writes.emplace_back(Put{std::string(kNodes), node_key(job.id, place.first, place.second),
-                            climb.nodes.at(place).SerializeAsString(), job.nodes[place].version});
+                            propagation.nodes.at(place).SerializeAsString(),
+                            job.nodes[place].version});
   };
-  for (const auto& place : climb.changed) put(place);
-  const bool ends = climb.complete && !job.end_there;
+  for (const auto& place : propagation.changed) put(place);
+  const bool ends = propagation.complete && !job.end_there;
   if (ends) {
     // What the end rests on is as we saw it, also if we do not change it.
     if (root == 0) {
       const PageView& view = job.pages[0];
       writes.emplace_back(Put{std::string(kPages), page_key(job.id, 0),
                               view.page.SerializeAsString(), view.version});
-    } else if (climb.changed.insert({root, 0}).second) {
+    } else if (propagation.changed.insert({root, 0}).second) {
       put({root, 0});
     }
-    draft_end(writes, job, climb.total);
+    draft_end(writes, job, propagation.total);
   }
-  if (writes.empty()) return climbed(job, climb);
-  asks_.commit(std::move(writes),
-               [this, pin = Pin(job), ends, climb = std::move(climb)](Answer&& answer) mutable {
-                 climb_answered(*pin, std::move(climb), ends, answer);
-               });
+  if (writes.empty()) return propagated(job, propagation);
+  asks_.commit(std::move(writes), [this, pin = Pin(job), ends,
+                                   propagation = std::move(propagation)](Answer&& answer) mutable {
+    propagate_answered(*pin, std::move(propagation), ends, answer);
+  });
 }
 
-void Completion::climb_answered(JobView& job, Climb&& climb, bool ends, const Answer& answer) {
+void Completion::propagate_answered(JobView& job, Propagation&& propagation, bool ends,
+                                    const Answer& answer) {
   const auto* done = std::get_if<Committed>(&answer);
   if (done == nullptr) return enter_again(job);
   // The job was opened again since: pages that were entered then must be entered anew.
-  if (climb.round != job.round) return enter_later(job, Millis(0));
-  for (const auto& place : climb.changed) {
-    job.nodes[place] = {std::move(climb.nodes.at(place)), done->version};
+  if (propagation.round != job.round) return enter_later(job, Millis(0));
+  for (const auto& place : propagation.changed) {
+    job.nodes[place] = {std::move(propagation.nodes.at(place)), done->version};
   }
   if (ends && root_level(job.spec().tasks()) == 0) job.pages[0].version = done->version;
-  climbed(job, climb);
+  propagated(job, propagation);
 }
 
-void Completion::climbed(JobView& job, const Climb& climb) {
-  job.climbing = false;
+void Completion::propagated(JobView& job, const Propagation& propagation) {
+  job.propagating = false;
   job.collisions = 0;
-  forget_bits(job, climb.pages);
-  if (climb.complete && climb.round == job.round) ranges_.end(job);
+  forget_bits(job, propagation.pages);
+  if (propagation.complete && propagation.round == job.round) ranges_.end(job);
   if (owes_release(job)) release(job);
   enter(job);
 }
@@ -173,7 +175,7 @@ void Completion::enter_again(JobView& job) {
 
 void Completion::enter_later(JobView& job, Millis delay) {
   asks_.later(delay, [this, pin = Pin(job)] {
-    pin->climbing = false;
+    pin->propagating = false;
     enter(*pin);
   });
 }

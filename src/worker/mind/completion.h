@@ -52,9 +52,9 @@ class Completion {
   void enter_later(JobView& job, Millis delay);
   void read_nodes(JobView& job, const Places& which);
   bool nodes_read(JobView& job, const Places& which, const std::vector<Row>& rows);
-  void climb(JobView& job);
-  void climb_answered(JobView& job, Climb&& climb, bool ends, const Answer& answer);
-  void climbed(JobView& job, const Climb& climb);
+  void propagate(JobView& job);
+  void propagate_answered(JobView& job, Propagation&& propagation, bool ends, const Answer& answer);
+  void propagated(JobView& job, const Propagation& propagation);
   void forget_bits(JobView& job, const std::vector<uint64_t>& pages);
   void end_read(JobView& job, const Row& row);
   void release(JobView& job);

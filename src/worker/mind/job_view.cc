@@ -116,36 +116,36 @@ Result<void> prepare(JobView& job) {
   return {};
 }
 
-Climb climb_of(JobView& job) {
-  Climb climb;
-  climb.round = job.round;
+Propagation propagation_of(JobView& job) {
+  Propagation propagation;
+  propagation.round = job.round;
   const uint64_t tasks = job.spec().tasks();
   const uint32_t root = root_level(tasks);
   const auto node = [&](uint32_t level, uint64_t number) -> model::Node& {
-    const auto [place, fresh] = climb.nodes.try_emplace({level, number});
+    const auto [place, fresh] = propagation.nodes.try_emplace({level, number});
     if (fresh) place->second = job.nodes[{level, number}].node;
     return place->second;
   };
   const auto add = [&](uint32_t level, uint64_t child, const Counts& counts) {
     const uint64_t number = parent_of(child);
     const bool fresh = add_child(node(level, number), child_of(child), counts);
-    if (fresh) climb.changed.insert({level, number});
+    if (fresh) propagation.changed.insert({level, number});
     return fresh;
   };
   for (const auto& [page, counts] : job.full) {
-    if (climb.pages.size() == kClimbMax) break;
-    climb.pages.push_back(page);
+    if (propagation.pages.size() == kPropagatedMax) break;
+    propagation.pages.push_back(page);
     if (root == 0) {
-      climb.complete = is_full(job.pages[page].page, page, tasks);
-      climb.total = counts_of(job.pages[page].page);
+      propagation.complete = is_full(job.pages[page].page, page, tasks);
+      propagation.total = counts_of(job.pages[page].page);
     } else if (node(1, parent_of(page)).round() <= job.round) {
-      climb.found_there |= !add(1, page, counts);
+      propagation.found_there |= !add(1, page, counts);
     }
   }
   for (uint32_t level = 1; level <= root; ++level) {
     std::vector<std::pair<uint64_t, Counts>> full;
-    for (auto it = climb.nodes.lower_bound({level, 0});
-         it != climb.nodes.end() && it->first.first == level; ++it) {
+    for (auto it = propagation.nodes.lower_bound({level, 0});
+         it != propagation.nodes.end() && it->first.first == level; ++it) {
       if (is_full(it->second, level, it->first.second, tasks)) {
         full.emplace_back(it->first.second, counts_of(it->second));
       }
@@ -156,17 +156,17 @@ Climb climb_of(JobView& job) {
         // makes a node full compares the one above it, also if the bit seems to be there; and who
         // enters a full node compares that node.
         const bool entered = add(level + 1, number, counts);
-        if (entered || climb.changed.contains({level, number})) {
-          climb.changed.insert({level, number});
-          climb.changed.insert({level + 1, parent_of(number)});
+        if (entered || propagation.changed.contains({level, number})) {
+          propagation.changed.insert({level, number});
+          propagation.changed.insert({level + 1, parent_of(number)});
         }
       } else {
-        climb.complete = true;
-        climb.total = counts;
+        propagation.complete = true;
+        propagation.total = counts;
       }
     }
   }
-  return climb;
+  return propagation;
 }
 
 }  // namespace dunlin::worker

@@ -91,7 +91,7 @@ inline void record_begun(model::Page& page, uint32_t attempt) {
 
 class Jobs;
 
-inline constexpr size_t kClimbMax = 4096;  // Pages of one commit.
+inline constexpr size_t kPropagatedMax = 4096;  // Pages of one commit.
 
 struct NodeView {
   model::Node node;
@@ -99,7 +99,7 @@ struct NodeView {
 };
 
 // Pages on their way into the completion tree: the nodes by level and number, as they become.
-struct Climb {
+struct Propagation {
   uint32_t round = 0;
   std::vector<uint64_t> pages;
   std::map<std::pair<uint32_t, uint64_t>, model::Node> nodes;
@@ -127,13 +127,13 @@ struct JobView {
   // The completion tree: what must still be set, by page, and the nodes as last seen.
   absl::btree_map<uint64_t, Counts> full;
   std::map<std::pair<uint32_t, uint64_t>, NodeView> nodes;  // By level and number.
-  bool nodes_fresh = false;                                 // They are being read for this climb.
-  bool climbing = false;                                    // A write of nodes is under way.
-  uint32_t collisions = 0;                                  // In a row.
-  bool end_read = false;                                    // The row in `ends` was looked for.
-  bool end_there = false;                                   // It is there.
-  bool marked = false;    // Other jobs come after it, as far as we know.
-  bool released = false;  // Those were looked after.
+  bool nodes_fresh = false;  // They are being read for this propagation.
+  bool propagating = false;  // A write of nodes is under way.
+  uint32_t collisions = 0;   // In a row.
+  bool end_read = false;     // The row in `ends` was looked for.
+  bool end_there = false;    // It is there.
+  bool marked = false;       // Other jobs come after it, as far as we know.
+  bool released = false;     // Those were looked after.
   bool releasing = false;
 
   // Inputs.
@@ -203,7 +203,7 @@ class Jobs {
 // What the tree becomes with the full pages of the job, some of them if they are many. The pages
 // of an older round than a node's are not ours to enter: the job had ended with them, and was
 // opened again without them. REQUIRES: the page is known, if it is the root.
-Climb climb_of(JobView& job);
+Propagation propagation_of(JobView& job);
 
 // Before a task is tried again that has failed `failures` times before: doubles with each.
 Millis backoff_of(const model::Spec& spec, uint32_t failures);

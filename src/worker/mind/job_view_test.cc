@@ -59,9 +59,9 @@ TEST_F(TwoLevels, AFullNodeIsEnteredAboveInTheSameCommit) {
   see({1, 0}, 7);
   see({2, 0}, 0);
   enter(7);
-  const Climb climb = climb_of(job_);
-  EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
-  EXPECT_TRUE(climb.complete);
+  const Propagation propagation = propagation_of(job_);
+  EXPECT_EQ(propagation.changed, (Places{{1, 0}, {2, 0}}));
+  EXPECT_TRUE(propagation.complete);
 }
 
 TEST_F(TwoLevels, ANodeThatIsNotFullLeavesTheOneAboveAlone) {
@@ -69,9 +69,9 @@ TEST_F(TwoLevels, ANodeThatIsNotFullLeavesTheOneAboveAlone) {
   see({2, 0}, 0);
   clear_bit(*job_.nodes[{1, 0}].node.mutable_full(), 8);
   enter(7);
-  const Climb climb = climb_of(job_);
-  EXPECT_EQ(climb.changed, (Places{{1, 0}}));
-  EXPECT_FALSE(climb.complete);
+  const Propagation propagation = propagation_of(job_);
+  EXPECT_EQ(propagation.changed, (Places{{1, 0}}));
+  EXPECT_FALSE(propagation.complete);
 }
 
 // A retry has taken page 256 and the node above it out since we read the root.
@@ -79,9 +79,9 @@ TEST_F(TwoLevels, ANodeThatBecomesFullIsComparedAboveThoughItsBitSeemsToBeThere)
   see({2, 0}, 0);
   see({1, 1}, 0);
   enter(256);
-  const Climb climb = climb_of(job_);
-  EXPECT_FALSE(climb.found_there);
-  EXPECT_EQ(climb.changed, (Places{{1, 1}, {2, 0}}));
+  const Propagation propagation = propagation_of(job_);
+  EXPECT_FALSE(propagation.found_there);
+  EXPECT_EQ(propagation.changed, (Places{{1, 1}, {2, 0}}));
 }
 
 // A retry has taken a page out of it, and it out of the root, before we read that.
@@ -89,9 +89,9 @@ TEST_F(TwoLevels, AFullNodeThatIsEnteredIsCompared) {
   see({1, 0});
   see({2, 0}, 0);
   enter(7);
-  const Climb climb = climb_of(job_);
-  EXPECT_TRUE(climb.found_there);
-  EXPECT_EQ(climb.changed, (Places{{1, 0}, {2, 0}}));
+  const Propagation propagation = propagation_of(job_);
+  EXPECT_TRUE(propagation.found_there);
+  EXPECT_EQ(propagation.changed, (Places{{1, 0}, {2, 0}}));
 }
 
 TEST(Backoff, IsNeverNegativeNorForEver) {

@@ -155,7 +155,7 @@ void PageDraft::add_move(model::Page& page, const PendingMove& move, const Held&
   forget_claims(page, offset, afresh ? std::nullopt : std::optional(held.attempt));
   record_begun(page, move.range.attempt());
   // Whoever takes over also takes the iterations of those before it.
-  if (held.job->spec().has_iterations()) shut(page, offset, move.range.attempt() - 1);
+  if (held.job->spec().has_iterations()) revoke(page, offset, move.range.attempt() - 1);
   std::string body = move.range.SerializeAsString();
   bytes_ += body.size();
   rows_ += kMoveRows;
@@ -219,11 +219,11 @@ void PageDraft::add_outcomes(const JobView& job, PageView& view, model::Page& pa
     const uint32_t attempt = pending.outcome.attempt();
     const bool iterates = job.spec().has_iterations();
     pending.is_new = !have.test(offset) && !(iterates && has(page.claims(), offset, attempt + 1));
-    const bool is_shut = pending.is_new && iterates && has(page.shut(), offset, attempt);
+    const bool is_revoked = pending.is_new && iterates && has(page.revoked(), offset, attempt);
     // Lost are only tasks whose start is on record. Whoever claimed this one has given it back
     // before it started, so it is tried again; as is one whose iterations went to others.
     const bool lost = pending.is_new && pending.outcome.state() == model::STATE_LOST;
-    if (is_shut || (lost && !has(page.claims(), offset, 0))) {
+    if (is_revoked || (lost && !has(page.claims(), offset, 0))) {
       Held& held = ranges_->at(pending.held);
       owner_->move_task(held, pending.task, held.attempt + 1, std::max(held.range.lost(), 1U), 0);
       continue;

@@ -299,7 +299,7 @@ void Pages::check(const Jobs& jobs) const {
   std::set<std::pair<const JobView*, uint64_t>> dirty;
   for (const auto& [id, job] : jobs.all()) {
     CHECK(job->id == id);
-    uint64_t pins = (job->climbing ? 1 : 0) + (job->releasing ? 1 : 0) + job->held;
+    uint64_t pins = (job->propagating ? 1 : 0) + (job->releasing ? 1 : 0) + job->held;
     for (const auto& [number, view] : job->pages) {
       CHECK(view.dirty || !view.has_news());
       CHECK(!view.bad || !view.known);

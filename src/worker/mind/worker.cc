@@ -215,9 +215,9 @@ std::string WorkerMind::describe() const {
       pages_.to_finish(), pages_.recovering(), ranges_.renewing());
   text += asks_.describe() + ranges_.describe();
   for (const auto& [id, job] : jobs_.all()) {
-    text += fmt::format("  job {}: held={} pins={} ready={} ended={} full={} climbing={}\n", id,
+    text += fmt::format("  job {}: held={} pins={} ready={} ended={} full={} propagating={}\n", id,
                         job->held, job->pins(), job->ready, job->ended, job->full.size(),
-                        job->climbing);
+                        job->propagating);
   }
   return text;
 }

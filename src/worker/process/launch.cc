@@ -28,7 +28,7 @@ namespace {
 enum class Step { start, become, enter, exec };
 
 // Shared with the child, which writes where it failed.
-struct Plan {
+struct Handover {
   const Launch* launch = nullptr;
   pid_t parent = -1;
   char** argv = nullptr;
@@ -72,30 +72,30 @@ BORROWS_MEMORY int change_user(const TaskUser& user) {
   return 0;
 }
 
-BORROWS_MEMORY void die_with_parent(const Plan& plan) {
+BORROWS_MEMORY void die_with_parent(const Handover& handover) {
   syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (syscall(SYS_getppid) != plan.parent) syscall(SYS_exit_group, 127);
+  if (syscall(SYS_getppid) != handover.parent) syscall(SYS_exit_group, 127);
 }
 
 // With the rights that the task will have, which may be fewer than the worker's. Returns why not.
-BORROWS_MEMORY int enter(Plan& plan) {
-  const Launch& launch = *plan.launch;
+BORROWS_MEMORY int enter(Handover& handover) {
+  const Launch& launch = *handover.launch;
   if (syscall(SYS_chdir, launch.cwd) == 0) return 0;
   const int error = errno;
   if (launch.cwd_else == nullptr || syscall(SYS_chdir, launch.cwd_else) != 0) return error;
-  plan.elsewhere = true;
+  handover.elsewhere = true;
   return 0;
 }
 
 // Returns why there is no such program; does not return otherwise.
-BORROWS_MEMORY int become(Plan& plan) {
-  char* const* env = plan.launch->env.data();
+BORROWS_MEMORY int become(Handover& handover) {
+  char* const* env = handover.launch->env.data();
   int error = ENOENT;
-  for (const char** program = plan.programs; *program != nullptr; ++program) {
-    syscall(SYS_execve, *program, plan.argv, env);
+  for (const char** program = handover.programs; *program != nullptr; ++program) {
+    syscall(SYS_execve, *program, handover.argv, env);
     if (errno == ENOEXEC) {
-      plan.script_argv[1] = const_cast<char*>(*program);
-      syscall(SYS_execve, plan.script_argv[0], plan.script_argv, env);
+      handover.script_argv[1] = const_cast<char*>(*program);
+      syscall(SYS_execve, handover.script_argv[0], handover.script_argv, env);
     }
     if (errno == ENOENT || errno == ENOTDIR) continue;
     error = errno;
@@ -105,10 +105,10 @@ BORROWS_MEMORY int become(Plan& plan) {
 }
 
 BORROWS_MEMORY int child(void* argument) {
-  Plan& plan = *static_cast<Plan*>(argument);
-  const Launch& launch = *plan.launch;
+  Handover& handover = *static_cast<Handover*>(argument);
+  const Launch& launch = *handover.launch;
   syscall(SYS_setsid);
-  die_with_parent(plan);
+  die_with_parent(handover);
   const uint64_t zero[4] = {};  // The kernel's struct sigaction: the default.
   for (const int signal : launch.ignored) {
     syscall(SYS_rt_sigaction, signal, zero, nullptr, sizeof(uint64_t));
@@ -130,18 +130,18 @@ BORROWS_MEMORY int child(void* argument) {
   if (launch.file_max != 0) limit(RLIMIT_FSIZE, launch.file_max);
   if (launch.procs_max != 0) limit(RLIMIT_NPROC, launch.procs_max);
   if (launch.user != nullptr) {
-    plan.step = Step::become;
-    plan.error = change_user(*launch.user);
-    if (plan.error != 0) syscall(SYS_exit_group, 127);
-    die_with_parent(plan);  // The kernel has forgotten that, too.
+    handover.step = Step::become;
+    handover.error = change_user(*launch.user);
+    if (handover.error != 0) syscall(SYS_exit_group, 127);
+    die_with_parent(handover);  // The kernel has forgotten that, too.
   }
   if (!launch.may_gain_rights) syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  plan.step = Step::enter;
-  plan.error = enter(plan);
-  if (plan.error != 0) syscall(SYS_exit_group, 127);
+  handover.step = Step::enter;
+  handover.error = enter(handover);
+  if (handover.error != 0) syscall(SYS_exit_group, 127);
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, zero, nullptr, sizeof(uint64_t));
-  plan.step = Step::exec;
-  plan.error = become(plan);
+  handover.step = Step::exec;
+  handover.error = become(handover);
   syscall(SYS_exit_group, 127);
   return 127;
 }
@@ -164,23 +164,24 @@ std::vector<std::string> programs_of(const std::string& name, const std::vector<
   return programs;
 }
 
-Error explain(const Plan& plan) {
-  const char* why = std::strerror(plan.error);
-  if (plan.step == Step::become) {
+Error explain(const Handover& handover) {
+  const char* why = std::strerror(handover.error);
+  if (handover.step == Step::become) {
     return {Code::unavailable,
-            fmt::format("cannot run a task as {}: {}", plan.launch->user->name, why)};
+            fmt::format("cannot run a task as {}: {}", handover.launch->user->name, why)};
   }
-  if (plan.step == Step::enter) {
+  if (handover.step == Step::enter) {
     return {Code::not_found,
-            fmt::format("cannot enter the folder {}: {}", quote_path(plan.launch->cwd), why)};
+            fmt::format("cannot enter the folder {}: {}", quote_path(handover.launch->cwd), why)};
   }
-  const std::string program = quote(plan.argv[0]);
-  if (plan.error == ENOENT) {
+  const std::string program = quote(handover.argv[0]);
+  if (handover.error == ENOENT) {
     return {
         Code::not_found,
         fmt::format("there is no program {}: check its name and the PATH of the task", program)};
   }
-  const bool ours = plan.error == ENOMEM || plan.error == EAGAIN || plan.error == ENFILE;
+  const bool ours =
+      handover.error == ENOMEM || handover.error == EAGAIN || handover.error == ENFILE;
   return {ours ? Code::unavailable : Code::denied, fmt::format("cannot run {}: {}", program, why)};
 }
 
@@ -202,25 +203,25 @@ Result<Launched> launch(const Launch& launch, std::span<char> stack) {
   for (const std::string& program : programs) places.push_back(program.c_str());
   places.push_back(nullptr);
 
-  Plan plan = {.launch = &launch,
-               .parent = getpid(),
-               .argv = argv.data(),
-               .script_argv = script_argv.data(),
-               .programs = places.data()};
+  Handover handover = {.launch = &launch,
+                       .parent = getpid(),
+                       .argv = argv.data(),
+                       .script_argv = script_argv.data(),
+                       .programs = places.data()};
   Launched made;
   char* top = stack.data() + stack.size();
   top -= reinterpret_cast<uintptr_t>(top) % 64;
-  made.pid =
-      __clone(child, top, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &made.descriptor);
+  made.pid = __clone(child, top, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &handover,
+                     &made.descriptor);
   if (made.pid < 0) {
     return Error{Code::unavailable,
                  fmt::format("cannot start a process: {}", std::strerror(errno))};
   }
-  made.elsewhere = plan.elsewhere;
-  if (plan.error == 0) return made;
+  made.elsewhere = handover.elsewhere;
+  if (handover.error == 0) return made;
   waitpid(made.pid, nullptr, 0);
   close(made.descriptor);
-  return explain(plan);
+  return explain(handover);
 }
 
 }  // namespace dunlin::worker

@@ -32,8 +32,8 @@ struct Attempt {
   const TaskFunction* function = nullptr;
   std::string argument = {};
   Command command = {};
-  std::string cleanup = {};             // A shell line.
-  std::optional<Taker> partition = {};  // If it is one.
+  std::string cleanup = {};                        // A shell line.
+  std::optional<PartitionAttempt> partition = {};  // If it is one.
   // The submitter's folder, if it runs in a fresh one instead: this worker does not have it, or ...
   std::string elsewhere = {};
   bool is_closed = false;  // ... its tasks may not enter it.

@@ -28,7 +28,7 @@ bool write_all(int socket, std::string_view bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> Channel::open(LedgerClient& ledgers, Taker who,
+Result<std::unique_ptr<Channel>> Channel::open(LedgerClient& ledgers, PartitionAttempt who,
                                                LedgerClient::Unwanted unwanted) {
   const balance::Turn turn = TRY(ledgers.next(who, unwanted));
   if (!turn.span) return std::unique_ptr<Channel>();
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Channel>> Channel::open(LedgerClient& ledgers, Taker who,
   return channel;
 }
 
-Channel::Channel(LedgerClient& ledgers, Taker who, LedgerClient::Unwanted unwanted,
+Channel::Channel(LedgerClient& ledgers, PartitionAttempt who, LedgerClient::Unwanted unwanted,
                  balance::Span first)
     : ledgers_(ledgers), who_(std::move(who)), unwanted_(std::move(unwanted)), ready_(first) {}
 

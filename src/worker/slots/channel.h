@@ -16,10 +16,11 @@ class Channel {
  public:
   // Takes the first turn. Nothing, if there is no work left for the partition. `unwanted` is asked
   // from another thread, until close().
-  static Result<std::unique_ptr<Channel>> open(LedgerClient& ledgers, Taker who,
+  static Result<std::unique_ptr<Channel>> open(LedgerClient& ledgers, PartitionAttempt who,
                                                LedgerClient::Unwanted unwanted);
 
-  Channel(LedgerClient& ledgers, Taker who, LedgerClient::Unwanted unwanted, balance::Span first);
+  Channel(LedgerClient& ledgers, PartitionAttempt who, LedgerClient::Unwanted unwanted,
+          balance::Span first);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -41,7 +42,7 @@ class Channel {
   bool ended_elsewhere();
 
   LedgerClient& ledgers_;
-  Taker who_;
+  PartitionAttempt who_;
   const LedgerClient::Unwanted unwanted_;
   std::optional<balance::Span> ready_;  // Taken, and not given to the program yet.
   bool asked_ = false;

@@ -141,9 +141,9 @@ TEST_F(Channels, ALaterAttemptTakesThePlace) {
 // A program that does not use the channel asks the ledger by itself, as the REST service does.
 TEST_F(Channels, WhoAsksElsewhereUntilTheEndHasEndedWell) {
   const auto channel = open();
-  Taker who{job, 0, 1, 0};
+  PartitionAttempt who{job, 0, 1, 0};
   while (true) {
-    const balance::Turn turn = take_turn(store->table(), who, {seen, posix_clock()}).value();
+    const balance::Turn turn = next_iterations(store->table(), who, {seen, posix_clock()}).value();
     if (!turn.span) break;
     EXPECT_EQ(turn.span->first, who.had) << "with the first span, which the channel took";
     who.had = turn.span->last;
@@ -162,7 +162,7 @@ TEST_F(Channels, WhoLeavesElsewhereHasEndedWell) {
 
 TEST_F(Channels, WhoAsksNowhereUntilTheEndGivesAllBack) {
   const auto channel = open();
-  ASSERT_TRUE(take_turn(store->table(), {job, 0, 1, 1}, {seen, posix_clock()}).value().span);
+  ASSERT_TRUE(next_iterations(store->table(), {job, 0, 1, 1}, {seen, posix_clock()}).value().span);
   const Result<void> closed = channel->close(true);
   ASSERT_FALSE(closed.ok());
   EXPECT_NE(closed.error().what.find("exited without asking for iterations"), std::string::npos);

@@ -34,27 +34,28 @@ auto LedgerClient::call(const Unwanted& unwanted, const Call& call)
   }
 }
 
-Result<balance::Turn> LedgerClient::next(const Taker& who, const Unwanted& unwanted) {
+Result<balance::Turn> LedgerClient::next(const PartitionAttempt& who, const Unwanted& unwanted) {
   while (true) {
     const balance::Turn turn = TRY(call(unwanted, [&](Table& table) {
-      return take_turn(table, who, {seen_, posix_clock()}, leaving_);
+      return next_iterations(table, who, {seen_, posix_clock()}, leaving_);
     }));
     if (!turn.wait || unwanted()) return turn;
     wait_until(posix_clock().now() + kAskAgain, posix_clock());
   }
 }
 
-Result<Left> LedgerClient::leave(const Taker& who, uint64_t done, const Unwanted& unwanted) {
+Result<Left> LedgerClient::leave(const PartitionAttempt& who, uint64_t done,
+                                 const Unwanted& unwanted) {
   return call(unwanted, [&](Table& table) {
     return dunlin::leave(table, who, done, {seen_, posix_clock()});
   });
 }
 
-Result<Place> LedgerClient::place(const Taker& who, const Unwanted& unwanted) {
+Result<Place> LedgerClient::place(const PartitionAttempt& who, const Unwanted& unwanted) {
   return call(unwanted, [&](Table& table) { return find_place(table, who); });
 }
 
-void LedgerClient::lose(const Taker& who) {
+void LedgerClient::lose(const PartitionAttempt& who) {
   const auto lost = call([] { return true; },
                          [&](Table& table) -> Result<bool> {
                            TRY(lose_partition(table, who, {seen_, posix_clock()}));

@@ -17,12 +17,12 @@ class LedgerClient {
 
   // While the store is away they are tried again, until `unwanted`.
   using Unwanted = std::function<bool()>;
-  Result<balance::Turn> next(const Taker& who, const Unwanted& unwanted);
-  Result<Left> leave(const Taker& who, uint64_t done, const Unwanted& unwanted);
-  Result<Place> place(const Taker& who, const Unwanted& unwanted);
+  Result<balance::Turn> next(const PartitionAttempt& who, const Unwanted& unwanted);
+  Result<Left> leave(const PartitionAttempt& who, uint64_t done, const Unwanted& unwanted);
+  Result<Place> place(const PartitionAttempt& who, const Unwanted& unwanted);
 
   // Tried once: if it fails, whoever comes next finds out.
-  void lose(const Taker& who);
+  void lose(const PartitionAttempt& who);
 
   // From now on partitions get no more iterations if others can do them.
   void wind_up() { leaving_ = true; }

@@ -37,7 +37,7 @@ class CallState {
 class Call {
  public:
   using Then = std::function<void(Answer&&)>;
-  using Taker = std::function<void(std::string&& bytes, bool end)>;
+  using PartitionAttempt = std::function<void(std::string&& bytes, bool end)>;
 
   virtual ~Call() = default;
 
@@ -64,7 +64,7 @@ class Call {
   virtual void release(const std::string& blob) = 0;
 
   // The next bytes of the body, up to kBlobPart, once some are here.
-  virtual void read(Taker taker) = 0;
+  virtual void read(PartitionAttempt taker) = 0;
 
   // Ends the call. If the body was not read to its end the connection ends too.
   virtual void reply(http::HttpReply&& reply) = 0;

@@ -168,7 +168,7 @@ Result<std::string> key_part(const KeyAttribute& attribute, const json& value) {
   }
   if (attribute.type == "N") {
     const std::optional<std::string> number = sortable_number(*text);
-    if (!number) return wrong(fmt::format("'{}' is no number of at most 38 digits", *text));
+    if (!number) return wrong(fmt::format("'{}' is not a number of at most 38 digits", *text));
     return *number;
   }
   std::string bytes = *text;

@@ -106,7 +106,7 @@ Result<json> sum(const json& a, const json& b, bool minus) {
   }
   const std::optional<Decimal> x = parse_decimal(*text_of(*left.content));
   std::optional<Decimal> y = parse_decimal(*text_of(*right.content));
-  if (!x || !y) return wrong("an operand is no number");
+  if (!x || !y) return wrong("an operand is not a number");
   if (minus && !y->digits.empty()) y->negative = !y->negative;
   const std::optional<Decimal> total = add(*x, *y);
   if (!total) return wrong("the sum has more than 38 digits");

@@ -19,7 +19,7 @@ Result<json> normal_scalar(const std::string& type, const json& content) {
   if (!text) return wrong(fmt::format("a value of type {} is a text in JSON", type));
   if (type == "N") {
     const std::optional<Decimal> number = parse_decimal(*text);
-    if (!number) return wrong(fmt::format("'{}' is no number of at most 38 digits", *text));
+    if (!number) return wrong(fmt::format("'{}' is not a number of at most 38 digits", *text));
     return json(to_text(*number));
   }
   if (type == "B" && !from_base64(*text)) return wrong("a value of type B is not base64");

@@ -85,7 +85,7 @@ class Stream {
 
  private:
   Call& call_;
-  const std::optional<Streams::Place> place_;
+  const std::optional<StreamLimit::Place> place_;
   const Instant until_;
   Instant spoke_;
   Millis pause_ = kLookFirst;

@@ -47,7 +47,7 @@ Result<Asked> read_asked(const json& body, std::string_view count) {
 }
 
 // The partition of the path, of a job that is open.
-Result<Taker> find_partition(const Call& call, Table& table, uint32_t attempt) {
+Result<PartitionAttempt> find_partition(const Call& call, Table& table, uint32_t attempt) {
   const model::Job job = TRY(read_job(table, call.path("id"))).record;
   if (!job.spec().has_iterations()) {
     return conflict(fmt::format("job {} has no iterations", job.id()));
@@ -60,7 +60,7 @@ Result<Taker> find_partition(const Call& call, Table& table, uint32_t attempt) {
   }
   const JobState state = TRY(read_standings(table, {job.id()})).front().state;
   if (has_ended(state)) return conflict(fmt::format("job {} is {}", job.id(), state_word(state)));
-  return Taker{iterative_job(job.id(), job.spec()), partition, attempt};
+  return PartitionAttempt{iterative_job(job.id(), job.spec()), partition, attempt};
 }
 
 Error given_up() {
@@ -78,15 +78,15 @@ Result<void> post_next(Call& call, Store& store) {
   if (!body) return {};
   const Asked asked = TRY(read_asked(*body, "had"));
   Table& table = store.table();
-  Taker who = TRY(find_partition(call, table, asked.attempt));
+  PartitionAttempt who = TRY(find_partition(call, table, asked.attempt));
   who.had = asked.count;
   const std::string worker = TRY(worker_of(table, who));
   const bool leaving =
       TRY(read_record<model::WorkerInfo>(table, kWorkers, worker)).record.draining();
-  Memory& memory = call.setting().memory;
-  const std::unique_lock lock = memory.take_turns(who.job.id);
-  const Looker looker{memory.ledger_clock(who.job.id), call.setting().clock};
-  const balance::Turn turn = TRY(take_turn(table, who, looker, leaving));
+  ServiceCache& cache = call.setting().cache;
+  const std::unique_lock lock = cache.take_turns(who.job.id);
+  const Looker looker{cache.ledger_clock(who.job.id), call.setting().clock};
+  const balance::Turn turn = TRY(next_iterations(table, who, looker, leaving));
   if (turn.code != balance::Code::ok) {
     const Place place = TRY(find_place(table, who));
     return place.here && place.given == 0 ? given_up() : not_given(who.had, place.given);
@@ -109,10 +109,10 @@ Result<void> post_leave(Call& call, Store& store) {
   if (!body) return {};
   const Asked asked = TRY(read_asked(*body, "done"));
   Table& table = store.table();
-  const Taker who = TRY(find_partition(call, table, asked.attempt));
+  const PartitionAttempt who = TRY(find_partition(call, table, asked.attempt));
   TRY(worker_of(table, who));
-  Memory& memory = call.setting().memory;
-  const std::unique_lock lock = memory.take_turns(who.job.id);
+  ServiceCache& cache = call.setting().cache;
+  const std::unique_lock lock = cache.take_turns(who.job.id);
   const Place place = TRY(find_place(table, who));
   if (!place.here)
     return conflict("the partition cannot leave, because it has not asked for iterations yet");
@@ -121,7 +121,7 @@ Result<void> post_leave(Call& call, Store& store) {
     return not_given(asked.count, place.given);
   }
   if (!place.ended) {
-    const Looker looker{memory.ledger_clock(who.job.id), call.setting().clock};
+    const Looker looker{cache.ledger_clock(who.job.id), call.setting().clock};
     const Left left = TRY(leave(table, who, asked.count, looker));
     if (left == Left::alone) {
       return conflict("nobody else is there to do the rest: go on, or fail and be started again");

@@ -42,7 +42,7 @@ Call::Call(const Setting& setting, const CallLimits& limits, const Peer& peer, h
       head_(std::move(head)),
       match_(std::move(match)),
       body_by_(setting.clock.now() + limits.body_max),
-      share_(setting.memory.bodies()),
+      share_(setting.cache.bodies()),
       keep_alive_(head_.keep_alive) {}
 
 const std::string* Call::parameter(In in, std::string_view name) const {

@@ -11,9 +11,9 @@
 
 #include "base/env.h"
 #include "doors/rest/server/connection.h"
-#include "doors/rest/server/memory.h"
 #include "doors/rest/server/route.h"
-#include "doors/rest/server/streams.h"
+#include "doors/rest/server/service_cache.h"
+#include "doors/rest/server/stream_limit.h"
 #include "http/http.h"
 
 namespace dunlin::rest {
@@ -21,12 +21,12 @@ namespace dunlin::rest {
 // What handlers know of the service they run in.
 struct Setting {
   const Clock& clock;
-  Memory& memory;
+  ServiceCache& cache;
   bool tls = false;
   std::string public_url = {};  // What clients put in front of paths; empty: what they used.
   uint64_t upload_max = uint64_t{1} << 30U;
   const std::vector<Family>* families = nullptr;  // All routes, for a document about them.
-  Streams* streams = nullptr;
+  StreamLimit* streams = nullptr;
 };
 
 // "http://host[:port][/path]" without a slash at the end; `invalid` if it is not such a URL.

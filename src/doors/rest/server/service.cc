@@ -42,7 +42,7 @@ class Service::Threads {
         stores_(stores),
         options_(std::move(options)),
         setting_{
-            clock,     memory_,  options_.tls != nullptr, options_.public_url, options_.upload_max,
+            clock,     cache_,   options_.tls != nullptr, options_.public_url, options_.upload_max,
             &families, &streams_} {}
 
   ~Threads() {
@@ -278,8 +278,8 @@ class Service::Threads {
   const Clock& clock_;
   Stores& stores_;
   const ServiceOptions options_;
-  Memory memory_;
-  Streams streams_{kStreamsMax};
+  ServiceCache cache_;
+  StreamLimit streams_{kStreamsMax};
   const Setting setting_;
   std::vector<int> listeners_;
   int signals_ = -1;

@@ -33,7 +33,7 @@ Result<void> do_upload(Call& call, Store& store) {
   if (!plain || !tascaas::is_file_key(key)) {
     return call.reply(plain_text(400, "invalid job or worker"));
   }
-  const std::string signing_key = TRY(call.setting().memory.signing_key(store.table()));
+  const std::string signing_key = TRY(call.setting().cache.signing_key(store.table()));
   const Permit permit{"PUT", tenant.value().name(), key, tenant.value().created_ms()};
   return call.reply(
       plain_text(200, signed_url(call.base_url(), permit, signing_key, call.now(), kResultLife)));
@@ -47,7 +47,7 @@ Result<bool> may_pass(Call& call, Store& store) {
   const Permit permit{call.head().method, call.path("tenant"), call.path("key"), since_ms};
   const std::string* expires = call.query("expires");
   const std::string* signature = call.query("signature");
-  const std::string key = TRY(call.setting().memory.signing_key(store.table()));
+  const std::string key = TRY(call.setting().cache.signing_key(store.table()));
   const Signature found = check_signature(permit, expires ? *expires : "",
                                           signature ? *signature : "", key, call.now());
   if (found == Signature::good) return true;

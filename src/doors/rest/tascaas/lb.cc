@@ -62,9 +62,10 @@ std::string text_of(const Said& said, const balance::Share& share) {
 Result<void> take(Call& call, Store& store, Word word) {
   const Result<Said> said = read_said(call, word);
   if (!said.ok()) return call.reply(plain_text(400, said.error().what));
-  Memory& memory = call.setting().memory;
-  std::unique_lock turn = memory.take_turns(call.path("job"));
-  const auto share = tascaas::take_turn(store, call.path("job"), said.value(), call.now(), &memory);
+  ServiceCache& cache = call.setting().cache;
+  std::unique_lock turn = cache.take_turns(call.path("job"));
+  const auto share =
+      tascaas::next_iterations(store, call.path("job"), said.value(), call.now(), &cache);
   turn.unlock();
   if (share.ok()) return call.reply(plain_text(200, text_of(said.value(), share.value())));
   switch (share.error().code) {

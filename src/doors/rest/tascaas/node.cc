@@ -33,15 +33,15 @@ Result<void> reply_json(Call& call, const ordered_json& body) {
 // New job files become jobs, and what was lost is queued again; not with every request.
 Result<void> look(Call& call, Store& store, const tascaas::Tenant& tenant) {
   const Instant now = call.setting().clock.now();
-  Memory& memory = call.setting().memory;
-  if (memory.due("look/" + tenant.name(), now, kLookEvery)) {
+  ServiceCache& cache = call.setting().cache;
+  if (cache.due("look/" + tenant.name(), now, kLookEvery)) {
     for (const tascaas::Taken& taken : TRY(tascaas::take_in(store, tenant, call.now()))) {
       log::info("job file tenant={} file={} job={} refused={}", tenant.name(), taken.file,
                 taken.job, taken.refused.empty() ? "no" : taken.refused);
     }
   }
   const Millis every = std::clamp(Millis(tenant.scale_ms()) / 5, kLookEvery, kReclaimMost);
-  if (memory.due("reclaim/" + tenant.name(), now, every)) {
+  if (cache.due("reclaim/" + tenant.name(), now, every)) {
     TRY(tascaas::reclaim(store, tenant, call.now()));
   }
   return {};
@@ -136,7 +136,7 @@ Result<void> do_jobs(Call& call, Store& store) {
   if (slots.missing) return call.reply(plain_text(400, "missing available slots number"));
   if (!slots.number) return call.reply(plain_text(400, "Invalid number of requested jobs"));
   look_after(call, store, *tenant);
-  const std::string key = TRY(call.setting().memory.signing_key(store.table()));
+  const std::string key = TRY(call.setting().cache.signing_key(store.table()));
   const auto handed = TRY(tascaas::hand_out(store, *tenant, id, *slots.number, call.now()));
   ordered_json body = {{"requiredCap", fmt::format("{}", *required)}};
   for (const tascaas::Handed& one : handed) {

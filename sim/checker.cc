@@ -1,4 +1,4 @@
-#include "sim/ledger.h"
+#include "sim/checker.h"
 
 #include <gtest/gtest.h>
 
@@ -22,14 +22,14 @@ std::map<std::string, std::string> rows_of(Core& core, const std::string& table,
 }  // namespace
 
 // A message that was not guarded may have been pushed again, and then it begins anew.
-void Ledger::check_finished(const std::string& id, const MessageState& message) const {
+void Checker::check_finished(const std::string& id, const MessageState& message) const {
   if (!is_guarded(id) || !message.finished) return;
   EXPECT_LE(message.latest, *message.finished)
       << "message " << id << " was delivered again although attempt " << *message.finished
       << " was finished";
 }
 
-void Ledger::delivered(const Delivery& delivery) {
+void Checker::delivered(const Delivery& delivery) {
   const std::string& id = delivery.lease.id;
   ASSERT_TRUE(messages_.contains(id)) << "nobody pushed message " << id;
   EXPECT_EQ(delivery.body, "body of " + id);
@@ -42,17 +42,17 @@ void Ledger::delivered(const Delivery& delivery) {
   check_finished(id, message);
 }
 
-void Ledger::renewed(const Lease& lease, uint32_t attempt, uint32_t latest_before) {
+void Checker::renewed(const Lease& lease, uint32_t attempt, uint32_t latest_before) {
   if (!is_guarded(lease.id)) return;
   EXPECT_LE(latest_before, attempt) << "a stale lease on message " << lease.id << " was renewed";
 }
 
-void Ledger::finish_tried(const std::string& id, const std::string& value) {
+void Checker::finish_tried(const std::string& id, const std::string& value) {
   messages_.at(id).tried.insert(value);
 }
 
-void Ledger::finish_acknowledged(const std::string& id, uint32_t attempt,
-                                 const std::string& value) {
+void Checker::finish_acknowledged(const std::string& id, uint32_t attempt,
+                                  const std::string& value) {
   MessageState& message = messages_.at(id);
   EXPECT_FALSE(message.done) << "message " << id << " was done twice: " << *message.done << " and "
                              << value;
@@ -62,13 +62,13 @@ void Ledger::finish_acknowledged(const std::string& id, uint32_t attempt,
   ++finishes_;
 }
 
-void Ledger::found_done(const std::string& id) {
+void Checker::found_done(const std::string& id) {
   EXPECT_FALSE(messages_.at(id).tried.empty()) << "nobody did message " << id;
 }
 
-void Ledger::increment_tried(const std::string& increment) { increments_.insert(increment); }
+void Checker::increment_tried(const std::string& increment) { increments_.insert(increment); }
 
-void Ledger::increment_acknowledged(const std::string& key, const std::string& value) {
+void Checker::increment_acknowledged(const std::string& key, const std::string& value) {
   std::string& last = counters_[key];
   // Acknowledgements may come in another order than they happened.
   EXPECT_TRUE(continues(value, last) || continues(last, value))
@@ -77,16 +77,16 @@ void Ledger::increment_acknowledged(const std::string& key, const std::string& v
   ++increments_acknowledged_;
 }
 
-std::string Ledger::counter(const std::string& key) const {
+std::string Checker::counter(const std::string& key) const {
   const auto found = counters_.find(key);
   return found == counters_.end() ? "" : found->second;
 }
 
-bool Ledger::continues(const std::string& value, const std::string& before) {
+bool Checker::continues(const std::string& value, const std::string& before) {
   return value.starts_with(before);
 }
 
-std::vector<std::string> Ledger::done() const {
+std::vector<std::string> Checker::done() const {
   std::vector<std::string> ids;
   for (const auto& [id, message] : messages_) {
     if (message.done) ids.push_back(id);
@@ -94,7 +94,7 @@ std::vector<std::string> Ledger::done() const {
   return ids;
 }
 
-void Ledger::check(Core& core, Instant now) const {
+void Checker::check(Core& core, Instant now) const {
   check_messages(core, now);
   check_counters(core, now);
   for (const auto& [name, bytes] : blobs_) {
@@ -105,7 +105,7 @@ void Ledger::check(Core& core, Instant now) const {
   }
 }
 
-void Ledger::check_messages(Core& core, Instant now) const {
+void Checker::check_messages(Core& core, Instant now) const {
   const auto pushed = rows_of(core, kPushed, now);
   const auto done = rows_of(core, kDone, now);
   for (const auto& [id, message] : messages_) {
@@ -128,7 +128,7 @@ void Ledger::check_messages(Core& core, Instant now) const {
   }
 }
 
-void Ledger::check_counters(Core& core, Instant now) const {
+void Checker::check_counters(Core& core, Instant now) const {
   auto rows = rows_of(core, kCounters, now);
   for (const auto& [key, acknowledged] : counters_) {
     EXPECT_TRUE(continues(rows[key], acknowledged))

@@ -50,9 +50,9 @@ inline bool is_restless(uint64_t seed) { return seed % 16 == 11; }
 // `peaceful`: no task takes its worker with it.
 std::vector<SimJob> make_jobs(Random& random, uint64_t seed, bool peaceful);
 
-class TaskLedger {
+class TaskChecker {
  public:
-  explicit TaskLedger(const std::vector<SimJob>& jobs) : jobs_(jobs) {}
+  explicit TaskChecker(const std::vector<SimJob>& jobs) : jobs_(jobs) {}
 
   void started(const std::string& job, uint64_t task, uint32_t attempt);
   // An attempt that starts, and is not the first, is on record: else a retry could use its number.

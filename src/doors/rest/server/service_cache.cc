@@ -1,4 +1,4 @@
-#include "doors/rest/server/memory.h"
+#include "doors/rest/server/service_cache.h"
 
 #include "base/text.h"
 #include "tascaas/signing.h"
@@ -12,7 +12,7 @@ constexpr int kLargeJob = 100;  // Partitions: more take too much room.
 
 }  // namespace
 
-bool Memory::due(const std::string& what, Instant now, Millis every) {
+bool ServiceCache::due(const std::string& what, Instant now, Millis every) {
   const std::lock_guard lock(mutex_);
   if (done_.size() > kThingsMax) done_.clear();
   const auto [at, fresh] = done_.try_emplace(what, now);
@@ -21,29 +21,31 @@ bool Memory::due(const std::string& what, Instant now, Millis every) {
   return true;
 }
 
-std::optional<Stored<tascaas::Job>> Memory::find(const std::string& id) {
+std::optional<Stored<tascaas::Job>> ServiceCache::find(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return {};
   return found->second;
 }
 
-void Memory::keep(const std::string& id, Stored<tascaas::Job> job) {
+void ServiceCache::keep(const std::string& id, Stored<tascaas::Job> job) {
   if (job.record.partitions_size() > kLargeJob) return;
   const std::lock_guard lock(mutex_);
   if (jobs_.size() >= kJobsMax) jobs_.erase(jobs_.begin());
   jobs_.insert_or_assign(id, std::move(job));
 }
 
-std::unique_lock<std::mutex> Memory::take_turns(const std::string& job) {
+std::unique_lock<std::mutex> ServiceCache::take_turns(const std::string& job) {
   return std::unique_lock(turns_[place_of(job)]);
 }
 
-LedgerClock& Memory::ledger_clock(const std::string& job) { return ledger_clocks_[place_of(job)]; }
+LedgerClock& ServiceCache::ledger_clock(const std::string& job) {
+  return ledger_clocks_[place_of(job)];
+}
 
-size_t Memory::place_of(const std::string& job) { return fingerprint(job) % kTurns; }
+size_t ServiceCache::place_of(const std::string& job) { return fingerprint(job) % kTurns; }
 
-Result<std::string> Memory::signing_key(Table& table) {
+Result<std::string> ServiceCache::signing_key(Table& table) {
   {
     const std::lock_guard lock(mutex_);
     if (signing_key_) return *signing_key_;

@@ -18,7 +18,7 @@
 
 namespace dunlin::rest {
 
-class Memory final : public tascaas::JobCache {
+class ServiceCache final : public tascaas::JobCache {
  public:
   // Whether something that is done now and then is due: at most once in `every`.
   bool due(const std::string& what, Instant now, Millis every);

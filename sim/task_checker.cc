@@ -1,4 +1,4 @@
-#include "sim/task_ledger.h"
+#include "sim/task_checker.h"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@
 
 namespace dunlin {
 
-const SimJob& TaskLedger::job(const std::string& id) const {
+const SimJob& TaskChecker::job(const std::string& id) const {
   return *std::ranges::find(jobs_, id, &SimJob::id);
 }
 
 // No number is used twice, and an at-most-once task starts once in a round.
-void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt) {
+void TaskChecker::started(const std::string& id, uint64_t task, uint32_t attempt) {
   if (std::getenv("TRACE") != nullptr) {
     fmt::print(stderr, "{} starts task {}, attempt {}\n", id, task, attempt);
   }
@@ -34,8 +34,8 @@ void TaskLedger::started(const std::string& id, uint64_t task, uint32_t attempt)
   EXPECT_LE(++this_round_[std::pair(id, task)], most) << "task " << task << " of " << id;
 }
 
-void TaskLedger::check_begun(RequestStore& store, const std::string& id, uint64_t task,
-                             uint32_t attempt) const {
+void TaskChecker::check_begun(RequestStore& store, const std::string& id, uint64_t task,
+                              uint32_t attempt) const {
   const std::vector<std::string> keys{page_key(id, page_of(task))};
   const Row row = store.table().get(kPages, keys).value()[0];
   model::Page page;
@@ -47,12 +47,12 @@ void TaskLedger::check_begun(RequestStore& store, const std::string& id, uint64_
       << "attempt " << attempt << " of task " << task << " of " << id << " is not on record";
 }
 
-uint64_t TaskLedger::starts(const std::string& id, uint64_t task) const {
+uint64_t TaskChecker::starts(const std::string& id, uint64_t task) const {
   const auto found = starts_.find({id, task});
   return found == starts_.end() ? 0 : found->second.size();
 }
 
-void TaskLedger::redelivered(const Delivery& delivery) {
+void TaskChecker::redelivered(const Delivery& delivery) {
   model::Range range;
   model::Note note;
   if (!range.ParseFromString(delivery.body) || !note.ParseFromString(delivery.note)) return;
@@ -64,14 +64,14 @@ void TaskLedger::redelivered(const Delivery& delivery) {
   }
 }
 
-void TaskLedger::iterated(const std::string& id, uint64_t task, uint32_t attempt,
-                          const balance::Span& span) {
+void TaskChecker::iterated(const std::string& id, uint64_t task, uint32_t attempt,
+                           const balance::Span& span) {
   spans_[{id, task, attempt}].push_back(span);
 }
 
 // Those that ended well have done no iteration twice; and all of them, if nobody failed.
-void TaskLedger::check_iterations(const SimJob& one,
-                                  const std::map<uint64_t, uint32_t>& well) const {
+void TaskChecker::check_iterations(const SimJob& one,
+                                   const std::map<uint64_t, uint32_t>& well) const {
   std::vector<balance::Span> spans;
   for (const auto& [task, attempt] : well) {
     const auto found = spans_.find({one.id, task, attempt});
@@ -93,8 +93,8 @@ void TaskLedger::check_iterations(const SimJob& one,
 }
 
 // An outcome that was visible once stays, unless it is a failure and the job is retried.
-void TaskLedger::page_written(RequestStore& store, const std::string& key,
-                              const std::string& value) {
+void TaskChecker::page_written(RequestStore& store, const std::string& key,
+                               const std::string& value) {
   const std::string id = key.substr(0, key.find('/'));
   if (is_gone(store, job(id))) return;
   const uint64_t number = std::stoull(key.substr(id.size() + 1), nullptr, 16);
@@ -137,7 +137,8 @@ void TaskLedger::page_written(RequestStore& store, const std::string& key,
 }
 
 // Each outcome is told in one message, and what is told is true.
-void TaskLedger::replied(RequestStore* store, const std::string& message, const std::string& body) {
+void TaskChecker::replied(RequestStore* store, const std::string& message,
+                          const std::string& body) {
   model::Reply reply;
   ASSERT_TRUE(reply.ParseFromString(body));
   for (const model::Reply::Part& part : reply.parts()) {
@@ -159,7 +160,7 @@ void TaskLedger::replied(RequestStore* store, const std::string& message, const 
   }
 }
 
-bool TaskLedger::is_gone(RequestStore& store, const SimJob& job) {
+bool TaskChecker::is_gone(RequestStore& store, const SimJob& job) {
   if (!job.goes()) return false;
   const std::vector<std::string> keys{job.id};
   const Row row = store.table().get(kJobs, keys).value()[0];
@@ -168,7 +169,8 @@ bool TaskLedger::is_gone(RequestStore& store, const SimJob& job) {
   return row.version == 0 || record.gone_us() != 0;
 }
 
-void TaskLedger::has_ended_before(const std::string& id, uint64_t number, const model::Page& page) {
+void TaskChecker::has_ended_before(const std::string& id, uint64_t number,
+                                   const model::Page& page) {
   ended_.insert(id);
   for (const model::Outcome& outcome : page.outcomes()) {
     const Task task{id, number * kPageTasks + outcome.offset()};
@@ -178,7 +180,7 @@ void TaskLedger::has_ended_before(const std::string& id, uint64_t number, const 
 }
 
 // A job that is done has all its outcomes at that moment.
-void TaskLedger::job_ended(RequestStore& store, const std::string& id, const std::string& value) {
+void TaskChecker::job_ended(RequestStore& store, const std::string& id, const std::string& value) {
   model::End end;
   ASSERT_TRUE(end.ParseFromString(value));
   if (is_gone(store, job(id))) return;
@@ -198,14 +200,14 @@ void TaskLedger::job_ended(RequestStore& store, const std::string& id, const std
   EXPECT_EQ(end.failed(), counts.failed) << id;
 }
 
-void TaskLedger::check(RequestStore& store) {
+void TaskChecker::check(RequestStore& store) {
   for (const SimJob& one : jobs_) check_job(store, one);
   check_nothing_left(store);
   check_removed(store);
 }
 
 // A job that was removed has ended before, leaves nothing, and is counted once.
-void TaskLedger::check_removed(RequestStore& store) const {
+void TaskChecker::check_removed(RequestStore& store) const {
   uint64_t removed = 0;
   for (const SimJob& one : jobs_) {
     if (!is_gone(store, one)) continue;
@@ -234,7 +236,7 @@ void TaskLedger::check_removed(RequestStore& store) const {
   EXPECT_EQ(counted, removed) << "jobs are in the history";
 }
 
-void TaskLedger::check_nothing_left(RequestStore& store) const {
+void TaskChecker::check_nothing_left(RequestStore& store) const {
   const auto rows = [&](std::string_view table) {
     return store.table().scan(table, "", "", 10).value();
   };
@@ -251,8 +253,8 @@ void TaskLedger::check_nothing_left(RequestStore& store) const {
   }
 }
 
-void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page& page,
-                            const model::Outcome& outcome) const {
+void TaskChecker::check_lost(const SimJob& one, uint64_t task, const model::Page& page,
+                             const model::Outcome& outcome) const {
   const auto claimed = std::ranges::find(page.claims(), outcome.offset(), &model::Claim::offset);
   EXPECT_NE(claimed, page.claims().end())
       << "task " << task << " of " << one.id << " is lost (" << outcome.why()
@@ -282,7 +284,7 @@ void TaskLedger::check_lost(const SimJob& one, uint64_t task, const model::Page&
       << returned.size() << " returns: " << outcome.why();
 }
 
-void TaskLedger::check_job(RequestStore& store, const SimJob& one) {
+void TaskChecker::check_job(RequestStore& store, const SimJob& one) {
   const std::vector<std::string> keys{one.id};
   if (is_gone(store, one)) return;
   model::End end;
@@ -315,8 +317,8 @@ void TaskLedger::check_job(RequestStore& store, const SimJob& one) {
   EXPECT_EQ(end.failed(), counts.failed) << one.id;
 }
 
-void TaskLedger::check_outcome(const SimJob& one, uint64_t task, const model::Page& page,
-                               const model::Outcome& outcome) {
+void TaskChecker::check_outcome(const SimJob& one, uint64_t task, const model::Page& page,
+                                const model::Outcome& outcome) {
   if (outcome.state() == model::STATE_LOST) return check_lost(one, task, page, outcome);
   const Conduct& conduct = one.conduct(task);
   EXPECT_TRUE(starts_[std::pair(one.id, task)].contains(outcome.attempt()))
@@ -328,8 +330,8 @@ void TaskLedger::check_outcome(const SimJob& one, uint64_t task, const model::Pa
   EXPECT_TRUE(conduct.fails > 0 || outcome.state() == model::STATE_OK);
 }
 
-void TaskLedger::check_output(RequestStore& store, const SimJob& one, uint64_t task,
-                              const model::Outcome& outcome) const {
+void TaskChecker::check_output(RequestStore& store, const SimJob& one, uint64_t task,
+                               const model::Outcome& outcome) const {
   const model::Output& out = outcome.out();
   if (one.spec.has_iterations()) return;
   switch (one.conduct(task).output) {

@@ -11,13 +11,13 @@
 
 namespace dunlin::rest {
 
-class Streams {
+class StreamLimit {
  public:
-  explicit Streams(size_t max) : max_(max) {}
+  explicit StreamLimit(size_t max) : max_(max) {}
 
   class Place {
    public:
-    Place(Streams& streams, std::string whose) : streams_(&streams), whose_(std::move(whose)) {}
+    Place(StreamLimit& streams, std::string whose) : streams_(&streams), whose_(std::move(whose)) {}
     Place(Place&& other) noexcept
         : streams_(std::exchange(other.streams_, nullptr)), whose_(std::move(other.whose_)) {}
     Place& operator=(Place&&) = delete;
@@ -26,7 +26,7 @@ class Streams {
     }
 
    private:
-    Streams* streams_;
+    StreamLimit* streams_;
     std::string whose_;
   };
 

@@ -24,7 +24,7 @@ inline constexpr const char* kPushed = "pushed";  // Table: a row for each guard
 inline constexpr const char* kDone = "done";      // Table: a row for each message that was done.
 inline constexpr const char* kCounters = "counters";
 
-class Ledger {
+class Checker {
  public:
   // Guarded messages have ids that begin with kGuarded (witness.h).
   void push_tried(const std::string& id) { messages_[id]; }
