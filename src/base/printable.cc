@@ -43,6 +43,21 @@ void mark_parameters(std::string_view text, size_t begin, size_t end, Marks& mar
   }
 }
 
+// Where '@HOST' was forgotten, the password stands where a port would.
+void mark_ports(std::string_view text, size_t begin, size_t end, Marks& marks) {
+  while (begin < end) {
+    const size_t comma = std::min(end, text.find(',', begin));
+    const size_t bracket = text.substr(begin, comma - begin).rfind(']');
+    const size_t name = bracket == std::string_view::npos ? begin : begin + bracket;
+    const size_t colon = std::min(comma, text.find(':', name));
+    const std::string_view port = text.substr(colon, comma - colon);
+    if (port.find_first_not_of(":0123456789") != std::string_view::npos) {
+      mark(marks, colon + 1, comma);
+    }
+    begin = comma + 1;
+  }
+}
+
 // Up to the last '@', as a password may have one that should have been written %40.
 void mark_user(std::string_view text, size_t begin, size_t end, Marks& marks) {
   const std::string_view part = text.substr(begin, end - begin);
@@ -50,6 +65,10 @@ void mark_user(std::string_view text, size_t begin, size_t end, Marks& marks) {
   const size_t slashes = part.find("://");
   const size_t user = slashes == std::string_view::npos ? 0 : slashes + 3;
   const size_t at = part.rfind('@');
+  if (slashes != std::string_view::npos && at == std::string_view::npos) {
+    const size_t authority = std::min(part.size(), part.find_first_of("/?#", user));
+    return mark_ports(text, begin + user, begin + authority, marks);
+  }
   if (at == std::string_view::npos || at < user) return;
   // Of a hub's URL nothing stands before '@': if something does it is a token.
   const size_t colon = part.starts_with("dunlin") ? user : part.find(':', user) + 1;

@@ -33,6 +33,10 @@ TEST(Printable, PasswordsAreHiddenWhereverTheyStand) {
         "queue=amqp://a:***@h/,table=postgres://b:***@h/lab,blobs=postgres://c:***@h/x");
   shows("dunlin://sesame@hub:7070", "dunlin://***@hub:7070");
   // With mistakes.
+  shows("postgres://me:sesame17", "postgres://me:***");
+  shows("amqp://me:17sesame/lab?x=1", "amqp://me:***/lab?x=1");
+  shows("postgres://a:1,me:sesame/lab", "postgres://a:1,me:***/lab");
+  shows("dunlin://[::1]:sesame", "dunlin://[::1]:***");
   shows("postgress://me:sesame@host/lab", "postgress://me:***@host/lab");
   shows("postgres:me:sesame@host/lab", "postgres:***@host/lab");
   shows("me:sesame@host", "me:***@host");

@@ -39,8 +39,22 @@ json delivery_of(Delivery delivery) {
   return static_cast<int>(delivery);  // It is none of them: refused.
 }
 
+Result<void> check_array(const JobOptions& job) {
+  int64_t way = 0;  // From the first number to the last.
+  int64_t last = 0;
+  if (job.step == 0) return invalid("array: the step is 0: it must be another number");
+  if (job.array > kTasksMax || __builtin_mul_overflow(job.array - 1, job.step, &way) ||
+      __builtin_add_overflow(job.first, way, &last)) {
+    return invalid(fmt::format(
+        "array: {} numbers from {} in steps of {} end beyond {}, or are more "
+        "than the {} tasks that a job can have",
+        job.array, job.first, job.step, job.step < 0 ? INT64_MIN : INT64_MAX, kTasksMax));
+  }
+  return {};
+}
+
 // What a program has as C++ values goes into the draft as it is.
-void set_inputs(const JobOptions& job, spec::JobDraft& draft) {
+Result<void> set_inputs(const JobOptions& job, spec::JobDraft& draft) {
   if (!job.values.empty()) {
     draft.said.emplace("values", "values");
     draft.sources.push_back({job.values, "", false});
@@ -52,12 +66,14 @@ void set_inputs(const JobOptions& job, spec::JobDraft& draft) {
   }
   if (job.array != 0) {
     draft.said.emplace("array", "array");
+    TRY(check_array(job));
     draft.numbers = sources::NumberList{job.first, job.step, job.array, {}};
   }
   draft.options.any_bytes = true;
   draft.options.blob_name = "values";
   for (const auto& [name, value] : job.env) draft.add_variable(name, value);
   draft.stdin_bytes = job.stdin_bytes;
+  return {};
 }
 
 }  // namespace
@@ -117,7 +133,7 @@ Result<Submission> submission_of(const JobOptions& job, const std::string& id, W
     if (!value.is_null()) TRY(spec::set_field(name, value, draft));
   }
   if (!job.line.empty()) TRY(spec::set_field("line", job.line, draft));
-  set_inputs(job, draft);
+  TRY(set_inputs(job, draft));
   if (!job.function.empty()) {
     draft.spec.mutable_requires_()->add_tags(TRY(function_tag(job.function)));
   }

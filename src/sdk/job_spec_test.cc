@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "model/keys.h"
 
 namespace dunlin::sdk {
@@ -121,6 +123,12 @@ TEST(JobSpec, WhatCannotBeIsRefusedWithItsName) {
   EXPECT_NE(refusal({.function = std::string(60, 'f')}).find("55"), std::string::npos);
   EXPECT_NE(refusal({.line = "a", .array = 1, .timeout = std::chrono::seconds(-1)}).find("timeout"),
             std::string::npos);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_NE(refusal({.line = "a", .array = 3, .first = kMost}).find("array: 3 numbers from"),
+            std::string::npos);
+  EXPECT_NE(refusal({.line = "a", .array = 3, .step = 0}).find("array: the step is 0"),
+            std::string::npos);
+  EXPECT_NE(refusal({.line = "a", .array = UINT64_MAX}).find("array:"), std::string::npos);
   EXPECT_NE(refusal({.line = "a", .priority = 11}).find("priority must be a number of 0 to 9"),
             std::string::npos);
 }

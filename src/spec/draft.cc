@@ -22,6 +22,11 @@ bool is_typed(Entrance entrance) {
 }
 
 Error unknown(std::string_view name, Entrance entrance) {
+  if (name == kNotShown) {
+    return invalid(
+        "not_shown names fields of this job that could not be shown: add them, and leave "
+        "not_shown out");
+  }
   std::vector<std::string_view> names;
   for (const JobField& field : job_fields()) {
     if (field.is_at(entrance)) names.push_back(field.name);
@@ -123,13 +128,20 @@ Result<void> set_field(std::string_view name, const nlohmann::json& value, JobDr
   if (set.ok()) return {};
   const std::string& why = set.error().what;
   if (!why.empty()) return invalid(fmt::format("{}: {}", written, why));
-  const std::string instead =
-      value.is_string() ? ", not " + quote(value.get_ref<const std::string&>()) : "";
+  const std::string instead = value.is_string()
+                                  ? ", not " + quote(value.get_ref<const std::string&>())
+                              : value.is_number() ? ", not " + value.dump()
+                                                  : "";
   return invalid(fmt::format("{} must be {}{}", written, field->expected, instead));
 }
 
 Result<ReadyJob> finish_job(JobDraft draft, const std::string& blob_prefix) {
   TRY(check_together(draft));
+  if (const auto variables = static_cast<size_t>(draft.spec.env_size());
+      variables > kVariablesMax) {
+    return invalid(fmt::format("{}: {} variables are too many: at most {}",
+                               as_written("env", draft.entrance), variables, kVariablesMax));
+  }
   draft.options.fresh_folder = draft.spec.cwd().empty() && (draft.has("cwd") || !draft.here);
   sources::Gathered gathered = TRY(gather_of(draft, blob_prefix));
   if (gathered.tasks == 0) return invalid("the job has no values, so it would have no task");

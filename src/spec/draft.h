@@ -26,6 +26,7 @@
 
 namespace dunlin::spec {
 
+inline constexpr size_t kVariablesMax = 1000;       // Of the environment of a task.
 inline constexpr size_t kStdinInlineMax = 2 << 10;  // Bytes in the job itself; more are a blob.
 
 // Where descriptions come from.

@@ -56,6 +56,9 @@ struct JobField {
   bool is_at(Entrance entrance) const { return (entrances & static_cast<uint8_t>(entrance)) != 0; }
 };
 
+// In a stored job that is shown: the fields that are not (spec/read_back.h).
+inline constexpr std::string_view kNotShown = "not_shown";
+
 // In the order in which people should read them.
 std::span<const JobField> job_fields();
 

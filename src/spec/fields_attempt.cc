@@ -1,6 +1,8 @@
 // Rows: where and how a task is attempted, what it may use, and what is done when it fails.
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "model/jobs/submit.h"
 #include "model/tasks/submit_folder.h"
@@ -11,14 +13,17 @@ namespace {
 
 using model::Spec;
 
-constexpr size_t kVariablesMax = 1000;
 constexpr size_t kPathMax = 4096;
 constexpr size_t kCodesMax = 255;
 
 Result<void> set_env(const Json& value, JobDraft& draft) {
-  if (!value.is_object() || value.size() > kVariablesMax) return unexpected();
+  if (!value.is_object()) return unexpected();
   for (const auto& [name, text] : value.items()) {
-    if (name.empty() || name.find('=') != std::string::npos) return unexpected();
+    if (name.empty() || name.find('=') != std::string::npos) {
+      return Error{
+          Code::invalid,
+          fmt::format("the variable {} is not a name of letters, digits and _", quote(name))};
+    }
     draft.add_variable(name, TRY(word_of(text)));
   }
   return {};
@@ -66,7 +71,8 @@ Result<void> set_retry_on(const Json& value, JobDraft& draft) {
     }
     return {};
   }
-  if (!value.is_array() || value.size() > kCodesMax) return unexpected();
+  if (!value.is_array()) return unexpected();
+  TRY(check_count(value.size(), kListMax));
   for (const Json& code : value) draft.spec.add_retry_on(TRY(small_number_of(code, 1, kCodesMax)));
   return {};
 }
@@ -108,7 +114,7 @@ constexpr JobField kRows[] = {
      .word = "NAME[=VALUE]",
      .help = "Environment variables of the tasks",
      .typed = "NAME alone passes yours on; may be repeated",
-     .expected = "a table of names and texts, like { SEED = \"1\" }",
+     .expected = "names of variables, each with a text or a number",
      .schema = R"({"type":"object","additionalProperties":{"type":["string","number"]},
                    "maxProperties":1000,"examples":[{"SEED":"1"}]})",
      .access = {set_env, get_env}},
@@ -117,7 +123,7 @@ constexpr JobField kRows[] = {
      .word = "DIR",
      .help =
          "Folder in which tasks run, or `task`: a fresh one for each (default: the one that you "
-         "submit from, where a worker has it)",
+         "submit from, where a worker has it; over REST a fresh one)",
      .expected = "the path of a folder, from the root, or \"task\"",
      .schema =
          R"({"type":"string","pattern":"^/|^task$","maxLength":4096,"examples":["/tmp","task"]})",

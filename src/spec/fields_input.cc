@@ -71,10 +71,11 @@ Result<std::string> text_of_range(const Json& value) {
     } else if (name == "step") {
       step = TRY(number_of(number, 1, kNumberMax));
     } else {
-      return Error{Code::invalid, fmt::format("there is no {} in it", quote(name))};
+      return Error{Code::invalid,
+                   fmt::format("it has no {}: it has first, last and step", quote(name))};
     }
   }
-  if (!last || *last < first) return unexpected();
+  if (!last) return unexpected();
   return fmt::format("{}-{}:{}", first, *last, step);
 }
 
@@ -97,7 +98,8 @@ Json get_array(const model::Job& job) {
     return numbers ? Json(fmt::format("{}", fmt::join(*numbers, ","))) : Json();
   }
   if (inputs.single() || inputs.sources_size() > 0 || spec.tasks() == 0) return {};
-  const int64_t step = std::max<int64_t>(inputs.step(), 1);
+  const int64_t step = inputs.step();
+  if (inputs.first() < 0 || step < 1) return {};  // Only programs can ask for these.
   const int64_t last = inputs.first() + step * static_cast<int64_t>(spec.tasks() - 1);
   return step == 1 ? fmt::format("{}-{}", inputs.first(), last)
                    : fmt::format("{}-{}:{}", inputs.first(), last, step);
@@ -178,10 +180,14 @@ Result<void> set_json_lines(const Json& value, JobDraft& draft) {
     draft.options.json_lines = TRY(path_of(value, draft));
     return {};
   }
-  if (!value.is_array() || value.empty() || value.size() > kListMax) return unexpected();
+  const auto refuse = [&] {
+    return has_files ? unexpected() : Error{Code::invalid, "it must be a list of objects"};
+  };
+  if (!value.is_array() || value.empty()) return refuse();
+  TRY(check_count(value.size(), kListMax));
   std::vector<std::string> objects;
   for (const Json& one : value) {
-    if (!one.is_object()) return unexpected();
+    if (!one.is_object()) return refuse();
     objects.push_back(one.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   draft.sources.push_back({std::move(objects), "", false});
@@ -304,7 +310,7 @@ constexpr JobField kRows[] = {
     {.name = "json_lines",
      .entrances = kEverywhere,
      .word = "FILE",
-     .help = "Run a task for each JSON object of a list or a file",
+     .help = "Run a task for each JSON object",
      .typed = "a file with one on each line, - for standard input",
      .expected = "the name of a file with a JSON object on each line, or a list of objects",
      .schema = R"({"type":"array","items":{"type":"object"},"minItems":1,"maxItems":1000000,

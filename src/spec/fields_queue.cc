@@ -70,7 +70,11 @@ Result<void> set_requires(const Json& value, JobDraft& draft) {
   std::ranges::sort(tags);
   tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
   for (const std::string& tag : tags) {
-    if (!is_tag(tag)) return unexpected();
+    if (!is_tag(tag)) {
+      return Error{Code::invalid, fmt::format("the tag {} is not 1 to 64 letters, digits and "
+                                              "._-=:+@/",
+                                              quote(tag))};
+    }
     draft.spec.mutable_requires_()->add_tags(tag);
   }
   return {};
@@ -87,7 +91,8 @@ Result<void> set_mem(const Json& value, JobDraft& draft) {
 Json get_mem(const model::Job& job) { return unless_empty(job.spec().requires_().mem_bytes()); }
 
 Result<void> set_keep(const Json& value, JobDraft& draft) {
-  draft.spec.set_keep_ms(TRY(parse_keep(value.is_string() ? value.get<std::string>() : "")));
+  const std::string text = TRY(text_of(value));
+  draft.spec.set_keep_ms(TRY(parse_keep(text)));
   return {};
 }
 Json get_keep(const model::Job& job) {
@@ -104,12 +109,7 @@ Result<void> set_iterations(const Json& value, JobDraft& draft) {
   const auto number = value.get<double>();
   if (!(number >= 1)) return unexpected();
   const Result<uint64_t> whole = whole_iterations(number);
-  if (!whole.ok() || whole.value() > kNumberMax) {
-    return Error{Code::invalid,
-                 fmt::format("{} is not a number of iterations: iterations must be a "
-                             "number of 1 on, and whole, at most {}",
-                             number, kNumberMax)};
-  }
+  if (!whole.ok() || whole.value() > kNumberMax) return unexpected();
   draft.iterations.iterations = whole.value();
   return {};
 }
@@ -145,14 +145,15 @@ Result<void> set_finish_by(const Json& value, JobDraft& draft) {
   draft.spec.set_finish_by_ms(TRY(parse_deadline(text, draft.now)).time_since_epoch().count());
   return {};
 }
-// To the minute, in local time, as people write it.
+// In local time, as people write it, and not before its end.
 Json get_finish_by(const model::Job& job) {
   const int64_t by_ms = job.spec().finish_by_ms();
   if (by_ms == 0) return {};
-  const std::time_t seconds = by_ms / 1000;
+  const std::time_t seconds = (by_ms + 999) / 1000;
   std::tm local = {};
   if (localtime_r(&seconds, &local) == nullptr) return {};
-  return fmt::format("{:%Y-%m-%d %H:%M}", local);
+  return local.tm_sec == 0 ? fmt::format("{:%Y-%m-%d %H:%M}", local)
+                           : fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
 }
 
 constexpr std::string_view kNameSchema =
@@ -206,7 +207,7 @@ constexpr JobField kRows[] = {
      .word = "TAG",
      .help = "Run only on workers that have all of these tags",
      .typed = "may be repeated",
-     .expected = "a list of tags, each of 1 to 64 letters, digits and ._-=:+@/",
+     .expected = "a list of tags like [\"gpu\"], each of 1 to 64 letters, digits and ._-=:+@/",
      .schema = R"({"type":"array","items":{"type":"string",
                    "pattern":"^[A-Za-z0-9._=:+@/-]{1,64}$","examples":["gpu"]},"maxItems":1000})",
      .access = {set_requires, get_requires}},

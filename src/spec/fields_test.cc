@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -282,20 +285,119 @@ TEST(JobFields, AreMembersOfTheSdksOptions) {
 
 TEST(JobFields, AreRefusedWithTheSameWordsEverywhereByTheNameThatWasWritten) {
   const std::string expected = " must be a number of 0 to 1000";
-  EXPECT_EQ(why("retries", 5000, Entrance::rest), "retries" + expected);
-  EXPECT_EQ(why("retries", -1, Entrance::job_file), "retries" + expected);
+  EXPECT_EQ(why("retries", 5000, Entrance::rest), "retries" + expected + ", not 5000");
+  EXPECT_EQ(why("retries", -1, Entrance::job_file), "retries" + expected + ", not -1");
   EXPECT_EQ(why("retries", "x", Entrance::sdk), "retries" + expected + ", not \"x\"");
-  EXPECT_EQ(why("retries", 5000, Entrance::command_line), "--retries" + expected);
-  EXPECT_EQ(why("retries", 5000, Entrance::run), "--retries" + expected);
+  EXPECT_EQ(why("retries", 5000, Entrance::command_line), "--retries" + expected + ", not 5000");
+  EXPECT_EQ(why("retries", 1.0, Entrance::run), "--retries" + expected + ", not 1.0");
   EXPECT_EQ(why("retry_on", "x", Entrance::command_line).find("--retry-on: the exit codes"), 0U);
   EXPECT_EQ(why("memory_max", "4X", Entrance::rest).find("memory_max: the size \"4X\""), 0U);
   EXPECT_EQ(why("priority", 3, Entrance::run).find("a job has no key \"priority\""), 0U);
-  for (const std::string_view word : {"x", "", "-1", "0x10", "1.5"}) {
+  for (const std::string_view word : {"x", "-1", "0x10", "1.5"}) {
     JobDraft draft = draft_from(Entrance::command_line, kNow);
     const auto set = set_words({{"retries", {std::string(word)}}}, draft);
     ASSERT_FALSE(set.ok()) << word;
     EXPECT_EQ(set.error().what.find("--retries" + expected), 0U) << set.error().what;
   }
+}
+
+std::string refusal(const json& fields, Entrance entrance) {
+  JobDraft draft = draft_from(entrance, kNow);
+  for (const auto& [name, value] : fields.items()) {
+    EXPECT_TRUE(set_field(name, value, draft).ok()) << name;
+  }
+  const auto ready = finish_job(std::move(draft), "jobs/j/input/");
+  return ready.ok() ? "accepted" : ready.error().what;
+}
+
+TEST(JobFields, NameWhatIsWrongAmongMany) {
+  EXPECT_NE(why("requires", {"gpu", "a b"}, Entrance::rest).find("the tag \"a b\""),
+            std::string::npos);
+  EXPECT_NE(why("requires", std::vector<std::string>(1001, "t"), Entrance::job_file)
+                .find("1001 are too many: at most 1000"),
+            std::string::npos);
+  EXPECT_NE(why("values", {std::string((128 << 10) + 1, 'x')}, Entrance::rest)
+                .find("a word has 131073 bytes, and at most 131072 are possible"),
+            std::string::npos);
+  EXPECT_EQ(why("keep", 3, Entrance::job_file).find("keep must be a duration"), 0U);
+  EXPECT_EQ(why("json_lines", "f", Entrance::rest), "json_lines: it must be a list of objects");
+  EXPECT_NE(why("array", {{"last", 1}, {"first", 3}}, Entrance::rest).find("ends before it begins"),
+            std::string::npos);
+  json variables = json::object();
+  for (int i = 0; i <= 1000; ++i) variables[fmt::format("V{}", i)] = "1";
+  EXPECT_EQ(refusal({{"command", "true"}, {"env", variables}}, Entrance::rest),
+            "env: 1001 variables are too many: at most 1000");
+}
+
+// On the command line an empty word is as if the option was not given, as "$R" may be empty.
+TEST(JobFields, WithoutAWordAreNotGiven) {
+  for (const JobField& field : job_fields()) {
+    const bool once = field.shape != Shape::list && field.shape != Shape::variables;
+    if (!field.is_at(Entrance::command_line) || !once || field.name == "array") continue;
+    JobDraft draft = draft_from(Entrance::command_line, kNow);
+    EXPECT_TRUE(set_words({{std::string(field.name), {""}}}, draft).ok()) << field.name;
+    EXPECT_FALSE(draft.has(field.name)) << field.name;
+  }
+}
+
+Words words_after(const std::vector<std::string>& line) {
+  CLI::App app;
+  Words said;
+  client::add_field_options(app, Entrance::command_line, said);
+  std::vector<std::string> reversed(line.rbegin(), line.rend());
+  app.parse(reversed);
+  return said;
+}
+
+TEST(JobFields, ThatAreFlagsMayBeSwitchedOff) {
+  for (const std::string flag : {"--csv", "--header", "--no-quote"}) {
+    for (const std::string off : {"=false", "=0", "=off", "=no"}) {
+      JobDraft draft = draft_from(Entrance::command_line, kNow);
+      EXPECT_TRUE(set_words(words_after({flag + off}), draft).ok());
+      EXPECT_TRUE(draft.said.empty()) << flag << off;
+    }
+    JobDraft draft = draft_from(Entrance::command_line, kNow);
+    EXPECT_TRUE(set_words(words_after({flag}), draft).ok());
+    EXPECT_TRUE(draft.options.csv || draft.options.header || draft.options.no_quote) << flag;
+    for (const std::string odd : {"=l.txt", "=:", "=x", "=maybe"}) {
+      EXPECT_THROW(words_after({flag + odd}), CLI::ParseError) << flag << odd;
+    }
+  }
+}
+
+TEST(JobFields, ThatCannotBeShownAreNamedAndNotSubmittedAgain) {
+  const std::string bytes = "\xff\xfe";
+  const std::vector<std::string> long_values(3000, "a value");
+  const std::map<std::string, json> cases = {
+      {"stdin", {{"command", "cat"}, {"stdin", std::string(3000, 'x')}}},
+      {"values", {{"command", "echo {}"}, {"values", long_values}}},
+      {"json_lines", {{"command", "true"}, {"json_lines", json::array({{{"x", bytes}}})}}},
+      {"env", {{"command", "true"}, {"env", {{"A", bytes}}}}},
+      {"command", {{"command", "echo " + bytes}}},
+  };
+  for (const auto& [field, fields] : cases) {
+    if (field == "json_lines") continue;  // JSON has no such bytes to begin with.
+    const json shown = described(fields, Entrance::rest);
+    EXPECT_EQ(shown["not_shown"], json::array({field})) << shown;
+    EXPECT_FALSE(shown.contains(field)) << shown;
+    EXPECT_EQ(why("not_shown", shown["not_shown"], Entrance::rest).find("not_shown names fields"),
+              0U);
+  }
+  // A header that a regular expression has taken apart cannot be put together again.
+  const json split = {
+      {"command", "echo {k}"}, {"colsep", "\\t"}, {"header", true}, {"values", {"k\tv", "a\t1"}}};
+  EXPECT_EQ(described(split, Entrance::rest)["not_shown"], json::array({"values"}));
+  EXPECT_FALSE(described({{"command", "true"}}, Entrance::rest).contains("not_shown"));
+}
+
+TEST(JobFields, ADeadlineIsReadBackToTheSecondAndNotEarlier) {
+  JobDraft draft = draft_from(Entrance::rest, kNow);
+  ASSERT_TRUE(set_field("finish_by", "90001ms", draft).ok());
+  model::Job job;
+  *job.mutable_spec() = draft.spec;
+  JobDraft again = draft_from(Entrance::rest, kNow);
+  ASSERT_TRUE(set_field("finish_by", spec_json(job)["finish_by"], again).ok());
+  EXPECT_EQ(again.spec.finish_by_ms(), draft.spec.finish_by_ms() + 999);
 }
 
 TEST(JobFields, AreAcceptedUnderTheirOldNamesWhereTheyHadThem) {
@@ -309,15 +411,6 @@ TEST(JobFields, AreAcceptedUnderTheirOldNamesWhereTheyHadThem) {
   const auto again = set_field("line", "b", draft);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().what, "command and line are the same field: give one of them");
-}
-
-std::string refusal(const json& fields, Entrance entrance) {
-  JobDraft draft = draft_from(entrance, kNow);
-  for (const auto& [name, value] : fields.items()) {
-    EXPECT_TRUE(set_field(name, value, draft).ok()) << name;
-  }
-  const auto ready = finish_job(std::move(draft), "jobs/j/input/");
-  return ready.ok() ? "accepted" : ready.error().what;
 }
 
 TEST(JobFields, ThatDoNotGoTogetherAreNamedAsTheyWereWritten) {

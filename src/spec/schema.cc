@@ -48,12 +48,22 @@ const std::string& job_schema() {
       one["description"] = fmt::format("{}. Must be {}", field.help, field.expected);
       schema["properties"][std::string(field.name)] = std::move(one);
     }
-    schema["oneOf"] = ordered_json::parse(R"([{"required":["argv"]},{"required":["command"]}])");
+    for (const OldName& one : old_names()) {
+      if (one.entrance != Entrance::rest) continue;
+      auto old = schema["properties"][std::string(one.name)];
+      old["deprecated"] = true;
+      old["description"] = fmt::format("The old name of {}", one.name);
+      schema["properties"][std::string(one.old)] = std::move(old);
+    }
+    // Objects of json_lines may bring commands of their own.
+    schema["oneOf"] = ordered_json::parse(R"([{"required":["argv"]},{"required":["command"]},
+      {"required":["line"]},{"required":["json_lines"],"not":{"anyOf":[
+        {"required":["argv"]},{"required":["command"]},{"required":["line"]}]}}])");
     // Partitions are the tasks of a job with iterations, and each counts once.
     schema["dependentRequired"] = ordered_json::parse(
         R"({"partitions":["iterations"],"partitions_max":["iterations"],"span":["iterations"]})");
     schema["dependentSchemas"] = ordered_json::parse(
-        R"({"json_lines":{"properties":{
+        R"({"tags":{"properties":{"requires":false}},"json_lines":{"properties":{
               "values":false,"array":false,"csv":false,"header":false}},
             "iterations":{"properties":{"values":false,"array":false,"json_lines":false,
               "delivery":{"const":"once"}}}})");

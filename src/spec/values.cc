@@ -44,12 +44,23 @@ Result<std::string> word_of(const Json& value) {
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
   if (!value.is_string()) return unexpected();
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > kTextMax || text.find('\0') != std::string::npos) return unexpected();
-  return text;
+  if (text.find('\0') != std::string::npos) {
+    return Error{Code::invalid, "a word has a NUL byte, which a command cannot take"};
+  }
+  if (text.size() <= kTextMax) return text;
+  return Error{Code::invalid, fmt::format("a word has {} bytes, and at most {} are possible: put "
+                                          "it into a file",
+                                          text.size(), kTextMax)};
+}
+
+Result<void> check_count(size_t count, size_t max) {
+  if (count <= max) return {};
+  return Error{Code::invalid, fmt::format("{} are too many: at most {}", count, max)};
 }
 
 Result<std::vector<std::string>> words_of(const Json& value, size_t max) {
-  if (!value.is_array() || value.size() > max) return unexpected();
+  if (!value.is_array()) return unexpected();
+  TRY(check_count(value.size(), max));
   std::vector<std::string> words;
   words.reserve(value.size());
   for (const Json& one : value) words.push_back(TRY(word_of(one)));

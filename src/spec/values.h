@@ -30,6 +30,7 @@ Result<uint64_t> number_of(const Json& value, uint64_t least, uint64_t most);
 Result<uint32_t> small_number_of(const Json& value, uint64_t least, uint64_t most);
 // A text, or a number as it is written.
 Result<std::string> word_of(const Json& value);
+Result<void> check_count(size_t count, size_t max);
 Result<std::vector<std::string>> words_of(const Json& value, size_t max = kListMax);
 // "90s", in milliseconds.
 Result<uint64_t> milliseconds_of(const Json& value);

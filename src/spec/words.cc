@@ -52,8 +52,7 @@ Result<std::string> whole_folder(const std::string& folder) {
 }
 
 Result<void> set_word(const JobField& field, const std::string& word, JobDraft& draft) {
-  const bool must_be_some = field.shape == Shape::number || field.name == "array";
-  if (word.empty() && !must_be_some && field.shape != Shape::flag) return {};
+  if (word.empty() && field.name != "array") return {};
   switch (field.shape) {
     case Shape::number:
       return set_field(field.name, number_in(word), draft);

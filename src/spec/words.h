@@ -12,11 +12,11 @@
 
 namespace dunlin::spec {
 
-// What was typed: the words of each field by its name, of a flag "true".
+// What was typed: the words of each field by its name, of a flag "true", or "" after --flag=false.
 using Words = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 // Sets all of them but those whose contents are in a file, which may be large: the caller reads
-// them. An empty word is as if the option was not given, but for numbers, which must be some.
+// them. An empty word is as if the option was not given, but for an array, which must be one.
 Result<void> set_words(const Words& said, JobDraft& draft);
 
 // The word of an option, or an empty one.

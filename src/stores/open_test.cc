@@ -72,10 +72,10 @@ TEST(Open, BadUrlsSayWhatIsWrongAndWhatThereIs) {
       {"dunlin://hub:77?a=b", "has something after its port"},
       {"dunlin://hub:77#", "has something after its port"},
       {"dunlin://a:1,b:1", "names several hosts"},
-      {"dunlin://hub: 77", "has the bad port"},
+      {"dunlin://hub: 77", "has a port that is not a number"},
       {"dunlin://me@hub:77", "has an '@' before its host"},
       {"dunlin://h b:77", "has the bad host"},
-      {"dunlin+tls://hub:x", "has the bad port \"x\""},
+      {"dunlin+tls://hub:x", "has a port that is not a number of 1 to 65535"},
   };
   for (const auto& [url, part] : cases) {
     const auto store = open_store(url, {});

@@ -104,7 +104,10 @@ Result<UrlHost> parse_host(std::string_view text, uint16_t port_min) {
   const char* const end = digits.data() + digits.size();
   const auto parsed = std::from_chars(digits.data(), end, port);
   if (parsed.ec != std::errc() || parsed.ptr != end || port < port_min) {
-    return wrong(fmt::format("has the bad port {} ({} to 65535)", quote(digits), port_min));
+    // Where a URL lacks HOST and '@', this is its password.
+    const bool shown = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+    return wrong(shown ? fmt::format("has the bad port {} ({} to 65535)", quote(digits), port_min)
+                       : fmt::format("has a port that is not a number of {} to 65535", port_min));
   }
   host.port = port;
   return host;

@@ -43,7 +43,7 @@ Result<WorkerOptions> read_options(const WorkerVerb& verb) {
   options.tags.insert(verb.tags.begin(), verb.tags.end());
   if (!verb.mem.empty()) options.mem_bytes = TRY(parse_size(verb.mem));
   options.gpus = verb.gpus;
-  if (!verb.hold.empty()) options.hold = TRY(parse_duration(verb.hold));
+  if (verb.hold) options.hold = TRY(parse_duration(*verb.hold));
   if (!verb.idle_exit.empty()) options.idle_exit = TRY(parse_duration(verb.idle_exit));
   return with_defaults(std::move(options));
 }

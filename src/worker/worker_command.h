@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct WorkerVerb {
   std::string mem = {};
   uint32_t gpus = 0;
   std::string name = {};
-  std::string hold = {};  // Empty: that of WorkerOptions.
+  std::optional<std::string> hold = {};  // None: that of WorkerOptions.
   std::string idle_exit = {};
   std::string folder = {};
   bool allow_root = false;

@@ -24,6 +24,11 @@ for number in $(pgrep -f -- "--name w1") "$worker"; do
 done
 run submit --at "$at" --wait --quiet -- true
 run submit --at "$at" --quiet --requires nosuchtag -- true
+# Without '@HOST' the password stands where a port would.
+for typo in postgres://ann:sesame17 postgresql://ann:sesame17/db postgres://ann:sesame17?x=1 \
+  dunlin://ann:sesame17 'queue=amqp://ann:sesame17,table=memory:,blobs=memory:'; do
+  run store get t k --at "$typo"
+done
 for verb in explain status results cancel; do
   run $verb last --at "$at"
   run $verb last --at "$at" --json

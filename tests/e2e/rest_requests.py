@@ -99,7 +99,9 @@ class Generator:
             chosen = self.random.choice(either)
             made[chosen] = self.value(properties[chosen])
         for name, part in properties.items():
-            if name not in either and name not in ("values", "array", "key") and self.random.random() < 0.3:
+            if name in either and name != "json_lines":
+                continue
+            if name not in ("values", "array", "key") and self.random.random() < 0.3:
                 made[name] = self.value(part)
         if "values" in properties and self.random.random() < 0.6:
             one = self.random.choice(["values", "array"])
@@ -115,6 +117,8 @@ class Generator:
                     made.pop(other, None)
                 elif other in made:
                     made[other] = allowed["const"]
+        if either and not any(name in made for name in either):
+            made[either[0]] = self.value(properties[either[0]])
         return made
 
     def path_value(self, path, parameter):

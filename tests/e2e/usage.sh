@@ -84,3 +84,12 @@ printf '[[job]]\ncommand = "true"\nretries = 5000\n' >j.toml
 refused j.toml:3 'retries must be a number of 0 to 1000' -- submit --dry-run j.toml
 printf '[[job]]\ncommand = "true"\nretries = -1\n' >j.toml
 refused j.toml:3 'retries must be a number of 0 to 1000' -- submit --dry-run j.toml
+
+# Flags may be switched off, and take nothing else.
+printf 'n,m\n1,2\n' >t.csv
+expect 0 "$DUNLIN" submit --dry-run --csv --header=false --lines t.csv -- echo '{1}'
+same "$out" $'echo n\necho 1'
+expect 0 "$DUNLIN" run --dry-run --no-quote=false 'echo {}' ::: 'a b'
+same "$out" "echo 'a b'"
+refused --csv 'no value but true and false' -- submit --dry-run --csv=t.csv -- true ::: a
+refused --header 'no value but true and false' -- run --fresh --header=: true ::: a

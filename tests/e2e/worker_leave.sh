@@ -54,3 +54,10 @@ start_worker w4 --idle-exit 200ms
 timeout 60 tail --pid="$worker" -f /dev/null || fail "it did not leave"
 wait "$worker" || fail "w4 ended with $?"
 same "$("$DUNLIN" pool --quiet)" ""
+
+# A worker whose keeper was killed (it ends what a killed worker left behind) leaves as any other.
+start_worker w9 --slots 1
+keeper=$(pgrep -P "$worker" -x dunlin-keeper) || fail "there is no keeper"
+kill -9 "$keeper"
+kill -TERM "$worker"
+wait "$worker" || fail "w9 ended with $?"

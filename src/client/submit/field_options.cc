@@ -13,8 +13,16 @@ void add_option(CLI::App& command, const spec::JobField& field, const std::strin
   const std::string help =
       std::string(field.help) + (field.typed.empty() ? "" : fmt::format(" ({})", field.typed));
   if (field.shape == spec::Shape::flag) {
-    command.add_flag_function(
-        option, [&said, name](int64_t) { said[name] = {"true"}; }, help);
+    CLI::Option* const flag = command.add_flag(option, help);
+    flag->check([](const std::string& word) {
+      bool on = false;
+      return CLI::detail::lexical_cast(word, on) ? "" : "it takes no value but true and false";
+    });
+    flag->each([&said, name](const std::string& word) {
+      bool on = false;
+      (void)CLI::detail::lexical_cast(word, on);
+      said[name] = {on ? "true" : ""};
+    });
     return;
   }
   CLI::Option* added = nullptr;

@@ -84,7 +84,7 @@ class OwnerCheck {
   Result<void> operator()(const AskDepth& ask) {
     return ask.queue.starts_with("work.") ? Result<void>() : check_replies(ask.queue);
   }
-  Result<void> operator()(const AskInfo& /*ask*/) { return foreign("list of", "all queues"); }
+  Result<void> operator()(const AskInfo& /*ask*/) { return too_much("queues"); }
 
   Result<void> operator()(const Get& get) {
     // Jobs and routes of others are as good as absent: see owner_view.h.
@@ -105,9 +105,17 @@ class OwnerCheck {
   Result<void> operator()(const BlobEnd& end) { return check_blob(end.name); }
   Result<void> operator()(const BlobGet& get) { return check_blob(get.name); }
   Result<void> operator()(const BlobErase& erase) { return check_blob(erase.name); }
-  Result<void> operator()(const BlobList& list) { return check_blob(list.prefix); }
+  Result<void> operator()(const BlobList& list) {
+    return list.prefix.empty() ? too_much("blobs") : check_blob(list.prefix);
+  }
 
  private:
+  Result<void> too_much(std::string_view what) const {
+    return Error{
+        Code::denied,
+        fmt::format("the token is bound to the owner {}, and this asks for all {}", owner_, what)};
+  }
+
   Result<void> foreign(std::string_view kind, std::string_view name) const {
     return Error{
         Code::denied,

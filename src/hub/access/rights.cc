@@ -27,7 +27,7 @@ class Need {
   Scope operator()(const Finish& finish) const { return to_take(finish.queue); }
   Scope operator()(const Keep& keep) const { return to_take(keep.queue); }
   Scope operator()(const EraseAll& erase) const {
-    return to_erase(erase.table, erase.prefix, door_);
+    return to_erase_all(erase.table, erase.prefix, door_);
   }
 
   Scope operator()(const Pull& pull) const { return to_take(pull.queue); }

@@ -116,6 +116,16 @@ TEST(Rights, QueuesAreTakenFromByWorkersAndRepliesByWhoSubmits) {
   }
 }
 
+TEST(Rights, APrefixThatCoversTheServicesQueuesIsForAdmins) {
+  for (const char* table : {"_messages", "_bodies"}) {
+    for (const char* prefix : {"", "t", "tascaas", "tascaas.", "tascaas.q/"}) {
+      expect_least(Scope::admin, EraseAll{table, prefix}, prefix);
+    }
+    expect_least(Scope::worker, EraseAll{table, "work.5.0/"}, table);
+    expect_least(Scope::worker, EraseAll{table, "tab"}, table);
+  }
+}
+
 TEST(Rights, BlobsAreWrittenByWhoeverHasSomethingToPutThere) {
   expect_least(Scope::submit, BlobPart{1, 0, "x"}, "a part");
   for (const auto& [name, least] :

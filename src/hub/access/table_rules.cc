@@ -88,6 +88,13 @@ Scope to_erase(std::string_view table, std::string_view key, bool door) {
   return rule == nullptr ? Scope::submit : rule->erase;
 }
 
+Scope to_erase_all(std::string_view table, std::string_view prefix, bool door) {
+  // Short of a whole name the prefix covers several queues, perhaps the service's own.
+  constexpr std::string_view kOwnQueues = "tascaas.";
+  const bool covers_own = mixed::is_own_table(table) && kOwnQueues.starts_with(prefix);
+  return covers_own ? Scope::admin : to_erase(table, prefix, door);
+}
+
 Scope to_read_blob(std::string_view name) {
   return name.starts_with(kPrivateBlobs) ? Scope::admin : Scope::read;
 }

@@ -16,6 +16,8 @@ Scope to_scan(std::string_view table, std::string_view prefix);
 Scope to_put(std::string_view table, std::string_view key, bool fresh, bool door);
 Scope to_erase(std::string_view table, std::string_view key, bool door);
 
+// All rows whose keys begin so.
+Scope to_erase_all(std::string_view table, std::string_view prefix, bool door);
 Scope to_read_blob(std::string_view name);
 Scope to_put_blob(std::string_view name, bool door);
 Scope to_erase_blob(std::string_view name, bool door);

@@ -41,7 +41,7 @@ int number_at(std::string_view text, size_t offset, size_t count) {
 Result<WallTime> local_time(std::tm time, std::string_view text) {
   const int hour = time.tm_hour;
   time.tm_isdst = -1;
-  if (hour > 23 || time.tm_min > 59 || time.tm_mon > 11 || time.tm_mday > 31) {
+  if (hour > 23 || time.tm_min > 59 || time.tm_sec > 59 || time.tm_mon > 11 || time.tm_mday > 31) {
     return bad_deadline(text);
   }
   const std::time_t seconds = std::mktime(&time);
@@ -92,8 +92,14 @@ Result<WallTime> parse_deadline(std::string_view text, WallTime now) {
     today.tm_isdst = -1;
     return WallTime(std::chrono::seconds(std::mktime(&today)));
   }
-  if (looks_like(text, "0000-00-00 00:00") || looks_like(text, "0000-00-00T00:00")) {
+  constexpr size_t kToTheMinute = 16;
+  const std::string_view minute = text.substr(0, std::min(text.size(), kToTheMinute));
+  const std::string_view rest = text.substr(minute.size());
+  const bool dated =
+      looks_like(minute, "0000-00-00 00:00") || looks_like(minute, "0000-00-00T00:00");
+  if (dated && (rest.empty() || looks_like(rest, ":00"))) {
     std::tm time = {};
+    if (!rest.empty()) time.tm_sec = number_at(rest, 1, 2);
     time.tm_year = number_at(text, 0, 4) - 1900;
     time.tm_mon = number_at(text, 5, 2) - 1;
     time.tm_mday = number_at(text, 8, 2);

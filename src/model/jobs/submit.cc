@@ -36,6 +36,12 @@ model::Spec essence(const model::Job& job) {
     spec.clear_tasks();
     spec.mutable_iterations()->clear_partitions();
   }
+  std::ranges::stable_sort(*spec.mutable_env(), {}, &model::Variable::name);
+  std::ranges::sort(*spec.mutable_retry_on());
+  const auto repeated = std::ranges::unique(*spec.mutable_retry_on());
+  spec.mutable_retry_on()->erase(repeated.begin(), repeated.end());
+  spec.clear_stdin();  // Compared by itself: it may stand in the job or in a blob.
+  spec.clear_stdin_blob();
   const std::string own = input_blob_name(job.id(), "");
   const auto shorten = [&](std::string& name) {
     if (name.starts_with(own)) name.erase(0, own.size());
@@ -43,7 +49,6 @@ model::Spec essence(const model::Job& job) {
   for (model::Source& source : *spec.mutable_inputs()->mutable_sources()) {
     shorten(*source.mutable_blob());
   }
-  shorten(*spec.mutable_stdin_blob());
   return spec;
 }
 
@@ -68,6 +73,19 @@ Result<bool> holds_same(Blobs& blobs, const std::string& name, const NamedBlob& 
   return TRY(blobs.get(name, wanted.size, 1)).empty();
 }
 
+// Programs before this one kept a longer input in the job itself.
+Result<bool> has_same_stdin(Store& store, const model::Spec& stored, const model::Spec& spec,
+                            const std::vector<NamedBlob>& blobs) {
+  const auto given = std::ranges::find(blobs, spec.stdin_blob(), &NamedBlob::name);
+  const uint64_t size = given == blobs.end() ? spec.stdin().size() : given->size;
+  if (stored.stdin_blob().empty()) {
+    if (stored.stdin().size() != size) return false;
+    return stored.stdin() == (given == blobs.end() ? spec.stdin() : TRY(given->source(0, size)));
+  }
+  if (given != blobs.end()) return holds_same(store.blobs(), stored.stdin_blob(), *given);
+  return holds_same(store.blobs(), stored.stdin_blob(), blob_of_bytes("", spec.stdin()));
+}
+
 // Is what is stored the job that we are about to submit?
 Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& job,
                      const SubmitOptions& options) {
@@ -75,7 +93,9 @@ Result<bool> is_same(Store& store, const model::Job& stored, const model::Job& j
       !same_deadline(stored.spec(), job.spec())) {
     return false;
   }
+  if (!TRY(has_same_stdin(store, stored.spec(), job.spec(), options.blobs))) return false;
   for (const NamedBlob& blob : options.blobs) {
+    if (blob.name == job.spec().stdin_blob()) continue;
     const std::string which = blob.name.substr(input_blob_name(job.id(), "").size());
     if (!TRY(holds_same(store.blobs(), input_blob_name(stored.id(), which), blob))) return false;
   }

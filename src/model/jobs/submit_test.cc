@@ -185,6 +185,41 @@ TEST_F(Submit, AKeyComparesTheInputsToo) {
   EXPECT_EQ(store->blobs().list("", "", 10).value().size(), 1);
 }
 
+// Whoever submitted it may have kept the standard input in the job, or the variables in another
+// order.
+TEST_F(Submit, AKeyComparesWhatIsMeant) {
+  const std::string bytes(3000, 'x');
+  const auto inside = [&](const std::string& id, const std::string& key, const std::string& input) {
+    model::Spec spec = spec_of(5);
+    spec.set_stdin(input);
+    return submit(*store, spec, {.id = id, .key = key});
+  };
+  const auto blob = [&](const std::string& id, const std::string& key, const std::string& input) {
+    model::Spec spec = spec_of(5);
+    spec.set_stdin_blob(input_blob_name(id, "stdin"));
+    return submit(*store, spec,
+                  {.id = id, .key = key, .blobs = {blob_of_bytes(spec.stdin_blob(), input)}});
+  };
+  EXPECT_EQ(inside("j1", "a", bytes).value().id, "j1");
+  EXPECT_EQ(blob("j2", "a", bytes).value().id, "j1");
+  EXPECT_EQ(blob("j3", "a", std::string(3000, 'y')).error().code, Code::conflict);
+  EXPECT_EQ(blob("j3", "a", bytes + "x").error().code, Code::conflict);
+  EXPECT_EQ(blob("k1", "b", bytes).value().id, "k1");
+  EXPECT_EQ(inside("k2", "b", bytes).value().id, "k1");
+  EXPECT_EQ(inside("k3", "b", "").error().code, Code::conflict);
+
+  const auto with = [&](const std::string& id, std::vector<std::string> names,
+                        std::vector<uint32_t> codes) {
+    model::Spec spec = spec_of(5);
+    for (const std::string& name : names) spec.add_env()->set_name(name);
+    for (const uint32_t code : codes) spec.add_retry_on(code);
+    return submit(*store, spec, {.id = id, .key = "c"});
+  };
+  EXPECT_EQ(with("l1", {"B", "A"}, {3, 2, 2}).value().id, "l1");
+  EXPECT_EQ(with("l2", {"A", "B"}, {2, 3}).value().id, "l1");
+  EXPECT_EQ(with("l3", {"A"}, {2, 3}).error().code, Code::conflict);
+}
+
 // The other one is removed while the inputs are stored; it has ended before that, or since.
 TEST_F(Submit, ASubmissionAfterAJobThatGoesAwayLeavesNothing) {
   for (const bool ended : {true, false}) {

@@ -80,7 +80,7 @@ TEST(AmqpUrl, TheWrongPartIsNamed) {
       {"amqp://localhost:/v", "no port"},
       {"amqp://localhost:0/v", "\"0\""},
       {"amqp://localhost:70000/v", "70000"},
-      {"amqp://localhost:5x/v", "5x"},
+      {"amqp://localhost:5x/v", "has a port that is not a number"},
       {"amqp://::1/v", "an IPv6 address goes in brackets"},
       {"amqp://[::1/v", "']'"},
       {"amqp://[::1]x/v", "']'"},

@@ -58,6 +58,16 @@ std::string parse_trouble(const std::string& url, const char* why) {
   return std::string(kEncode);
 }
 
+// Where the URL lacks '@' and a host, the port is its password, which libpq would show.
+bool has_strange_port(const PQconninfoOption* option) {
+  for (; option != nullptr && option->keyword != nullptr; ++option) {
+    if (std::string_view(option->keyword) != "port" || option->val == nullptr) continue;
+    const std::string_view ports = option->val;
+    return ports.find_first_not_of("0123456789,") != std::string_view::npos;
+  }
+  return false;
+}
+
 // libpq ends the user at the first '@', so that the rest of a password may stand in these.
 bool has_strange_at(const PQconninfoOption* option) {
   for (; option != nullptr && option->keyword != nullptr; ++option) {
@@ -162,7 +172,13 @@ Result<PgAddress> parse_postgres_url(std::string_view url) {
     return unusable(text);
   }
   const bool strange = has_strange_at(parsed);
+  const bool bad_port = has_strange_port(parsed);
   PQconninfoFree(parsed);
+  if (bad_port) {
+    return Error{Code::invalid,
+                 "the PostgreSQL URL has a port that is not a number: write "
+                 "postgres://USER:PASSWORD@HOST:PORT/DATABASE"};
+  }
   if (strange) return unusable(kEncode);
   return address;
 }

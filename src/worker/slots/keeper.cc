@@ -13,6 +13,7 @@
 #include <string_view>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -187,8 +188,8 @@ Result<std::unique_ptr<Keeper>> Keeper::start(const std::string& folder, bool us
   if (used) TRY(end_left_behind(folder));
   keeper->mark_ = fmt::format("{}{:016x}", marks_of(folder), random_seed());
   std::array<int, 2> life = {};
-  if (pipe2(life.data(), O_CLOEXEC) != 0) {
-    return Error{Code::unavailable, fmt::format("cannot make a pipe: {}", std::strerror(errno))};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life.data()) != 0) {
+    return Error{Code::unavailable, fmt::format("cannot make a socket: {}", std::strerror(errno))};
   }
   keeper->life_ = life[1];
   keeper->pid_ = fork();
@@ -200,7 +201,7 @@ Result<std::unique_ptr<Keeper>> Keeper::start(const std::string& folder, bool us
 
 Keeper::~Keeper() {
   if (pid_ > 0) {
-    (void)!write(life_, "", 1);
+    (void)send(life_, "", 1, MSG_NOSIGNAL);  // It may have been killed.
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
   }
   if (life_ >= 0) close(life_);

@@ -30,7 +30,7 @@ constexpr std::string_view kProgress = R"({"allOf":[{"$ref":"#/components/schema
       "finish_by_us":{"type":"integer","description":"Only of a job with a deadline"},
       "iterations":{"$ref":"#/components/schemas/Iterations"},
       "spec":{"type":"object","description":
-        "How the job was described, by the fields of POST /jobs; long values are not shown"}},
+        "How the job was described, by the fields of POST /jobs; those in not_shown are left out"}},
     "required":["rate","failures"]}]})";
 
 constexpr std::string_view kIterations = R"({"type":"object","description":
