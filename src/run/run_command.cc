@@ -140,6 +140,7 @@ void say_failures(const Runner& runner, const RunShow& show) {
 
 int finish(const RunLoop& loop, const Runner& runner, const RunShow& show, bool quiet) {
   if (!quiet) say_failures(runner, show);
+  if (const std::string notes = show.notes(); !quiet && !notes.empty()) cli::complain(notes);
   if (runner.complete()) return runner.failed() > 0 ? kExitFailed : kExitDone;
   if (!quiet) {
     cli::complain(fmt::format("{} after {} of {}; run the same command again to continue",

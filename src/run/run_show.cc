@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/env_posix.h"
+#include "base/text.h"
 #include "client/submit/submit_verb.h"
 #include "model/jobs/results.h"
 #include "model/keys.h"
@@ -151,15 +152,23 @@ Result<void> RunShow::show_ready() {
   return mark(false);
 }
 
+std::string RunShow::notes() const {
+  return notes_ < 2 ? first_note_
+                    : fmt::format("{}; likewise {}", first_note_, count_of(notes_ - 1, "other"));
+}
+
 Result<void> RunShow::show(const Ended& ended) {
   std::string command;
   const bool failed = ended.outcome.state() != model::STATE_OK;
-  if (joblog_.is_open() || (failed && failures_.size() < kFailuresShown)) {
+  const bool noted = !failed && !ended.outcome.why().empty();
+  const bool first_note = noted && ++notes_ == 1;
+  if (joblog_.is_open() || first_note || (failed && failures_.size() < kFailuresShown)) {
     command = TRY(command_of(ended.task));
   }
   if (failed && failures_.size() < kFailuresShown) {
     failures_.push_back(fmt::format("{}: {}", command, why_of(ended.outcome)));
   }
+  if (first_note) first_note_ = fmt::format("{}: {}", command, ended.outcome.why());
   TRY(results_.is_open() ? write_results(ended) : print_output(ended));
   // After its output, so that whoever reads the log finds that, too.
   if (joblog_.is_open()) {

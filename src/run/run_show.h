@@ -58,6 +58,8 @@ class RunShow {
   void progress(Runner& runner, Instant now, bool last);
   // The first failures, for the end.
   const std::vector<std::string>& failures() const { return failures_; }
+  // What tasks that went well have to say all the same, like a cleanup that failed; empty: nothing.
+  std::string notes() const;
 
  private:
   // Was written, and is not marked yet.
@@ -102,6 +104,8 @@ class RunShow {
   Instant progress_after_;
   Instant began_;
   std::vector<std::string> failures_;
+  std::string first_note_;
+  uint64_t notes_ = 0;
   std::unique_ptr<Marker> marker_;  // Its thread uses the files above.
 };
 
