@@ -57,11 +57,11 @@ Result<void> check_array(const JobOptions& job) {
 Result<void> set_inputs(const JobOptions& job, spec::JobDraft& draft) {
   if (!job.values.empty()) {
     draft.said.emplace("values", "values");
-    draft.sources.push_back({job.values, "", false});
+    draft.sources.push_back({.values = {}, .file = "", .linked = false, .lent = &job.values});
   }
   if (!job.json_lines.empty()) {
     draft.said.emplace("json_lines", "json_lines");
-    draft.sources.push_back({job.json_lines, "", false});
+    draft.sources.push_back({.values = {}, .file = "", .linked = false, .lent = &job.json_lines});
     draft.options.objects = true;
   }
   if (job.array != 0) {

@@ -45,7 +45,7 @@ class SourceReader {
  private:
   Result<void> read_given(const SourceText& text) {
     uint64_t number = 0;
-    for (const std::string& value : text.values) {
+    for (const std::string& value : text.lent != nullptr ? *text.lent : text.values) {
       const Origin origin{"", ++number};
       if (!options_.csv) {
         TRY(take(value, origin));

@@ -25,6 +25,8 @@ struct SourceText {
   std::vector<std::string> values;
   std::string file;  // If not empty: its lines are the values.
   bool linked = false;
+  // If set: these, of somebody who keeps them until they are gathered. A million need no copy.
+  const std::vector<std::string>* lent = nullptr;
 };
 
 struct SourceOptions {

@@ -58,27 +58,23 @@ Room::Claim Room::claim() {
 }
 
 Room::Grant& Room::Grant::operator=(Grant&& other) noexcept {
-  Grant moved(std::move(other));
-  swap(moved);
+  if (this == &other) return *this;
+  if (room_ != nullptr) give_back();
+  room_ = std::exchange(other.room_, nullptr);
+  cpus_ = other.cpus_;
+  mem_bytes_ = other.mem_bytes_;
+  gpus_ = std::move(other.gpus_);
+  heavy_ = other.heavy_;
+  doubtful_ = other.doubtful_;
   return *this;
 }
 
-Room::Grant::~Grant() {
-  if (room_ == nullptr) return;
+void Room::Grant::give_back() {
   room_->cpus_used_ -= cpus_;
   room_->mem_used_ -= mem_bytes_;
   room_->heavy_ -= heavy_ ? 1 : 0;
   room_->doubtful_ -= doubtful_ ? 1 : 0;
   room_->gpus_free_.insert(gpus_.begin(), gpus_.end());
-}
-
-void Room::Grant::swap(Grant& other) noexcept {
-  std::swap(room_, other.room_);
-  std::swap(cpus_, other.cpus_);
-  std::swap(mem_bytes_, other.mem_bytes_);
-  std::swap(gpus_, other.gpus_);
-  std::swap(heavy_, other.heavy_);
-  std::swap(doubtful_, other.doubtful_);
 }
 
 Room::Claim& Room::Claim::operator=(Claim&& other) noexcept {

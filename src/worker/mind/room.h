@@ -20,16 +20,24 @@ class Room {
   class Grant {
    public:
     Grant() = default;  // Nothing.
-    Grant(Grant&& other) noexcept { swap(other); }
+    Grant(Grant&& other) noexcept
+        : room_(std::exchange(other.room_, nullptr)),
+          cpus_(other.cpus_),
+          mem_bytes_(other.mem_bytes_),
+          gpus_(std::move(other.gpus_)),
+          heavy_(other.heavy_),
+          doubtful_(other.doubtful_) {}
     Grant& operator=(Grant&& other) noexcept;
     Grant(const Grant&) = delete;
     Grant& operator=(const Grant&) = delete;
-    ~Grant();
+    ~Grant() {
+      if (room_ != nullptr) give_back();
+    }
     const std::vector<uint32_t>& gpus() const { return gpus_; }  // Their numbers.
 
    private:
     friend class Room;
-    void swap(Grant& other) noexcept;
+    void give_back();
 
     Room* room_ = nullptr;
     uint32_t cpus_ = 0;
