@@ -78,6 +78,13 @@ within() {
   done
 }
 
+# find_keeper PID: sets `keeper`, the process that ends what PID's tasks leave behind. It gets its name a
+# moment after it was forked.
+find_keeper() {
+  within 60 pgrep -P "$1" -x dunlin-keeper
+  keeper=$(pgrep -P "$1" -x dunlin-keeper)
+}
+
 # free_ports COUNT: ports of 127.0.0.1, all different, for servers that are killed and come back. They are
 # below those that connections get (32768 and up): while a server is away nobody takes its port, nor
 # does a client that tries to connect meet itself.

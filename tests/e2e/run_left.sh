@@ -34,7 +34,7 @@ line=("$DUNLIN" run -j1 'sh living left >>beside; [ -e second ] || sh '"$work/ta
 pid=$!
 started+=($pid)
 within 60 has left 4
-keeper=$(pgrep -P $pid -x dunlin-keeper)
+find_keeper $pid
 kill -STOP $pid
 kill -9 "$keeper"
 kill -9 $pid
@@ -51,7 +51,7 @@ rm -f second left
 pid=$!
 started+=($pid)
 within 60 has left 4
-keeper=$(pgrep -P $pid -x dunlin-keeper)
+find_keeper $pid
 kill -STOP $pid
 kill -9 "$keeper"
 kill -9 $pid

@@ -57,7 +57,7 @@ same "$("$DUNLIN" pool --quiet)" ""
 
 # A worker whose keeper was killed (it ends what a killed worker left behind) leaves as any other.
 start_worker w9 --slots 1
-keeper=$(pgrep -P "$worker" -x dunlin-keeper) || fail "there is no keeper"
+find_keeper "$worker"
 kill -9 "$keeper"
 kill -TERM "$worker"
 wait "$worker" || fail "w9 ended with $?"
