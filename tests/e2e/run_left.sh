@@ -95,7 +95,9 @@ started+=($second)
 wait_for w5.out worker
 mkdir -p state/dunlin/workers/mine
 same "$(ls state/dunlin/workers | wc -l)" 3
+find_keeper $first
 kill_worker $first
+within 60 eval '! kill -0 $keeper 2>/dev/null || grep -q "^State:.*Z" /proc/$keeper/status'  # It has the lock.
 "$DUNLIN" worker --allow-root --slots 1 >w6.out 2>w6.log &
 third=$!
 started+=($third)
