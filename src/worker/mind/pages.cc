@@ -301,7 +301,8 @@ void Pages::check(const Jobs& jobs) const {
     CHECK(job->id == id);
     uint64_t pins = (job->propagating ? 1 : 0) + (job->releasing ? 1 : 0) + job->held;
     for (const auto& [number, view] : job->pages) {
-      CHECK(view.dirty || !view.has_news());
+      // Of a page that went bad nothing is known, so a start that it had on record looks like news.
+      CHECK(view.dirty || view.bad || !view.has_news());
       CHECK(!view.bad || !view.known);
       if (view.dirty) dirty.insert({job.get(), number});
       pins += view.dirty ? 1 : 0;
