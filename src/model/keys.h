@@ -13,7 +13,7 @@
 //   outputs JOB/TASK/ATTEMPT/out     up to 64 KiB of output (or err)
 //   routes  QUEUE                    Route
 //   workers WORKER                   WorkerInfo
-//   ledgers JOB                      Ledger: who has which iterations (model/iterations/ledgers.h)
+//   ledgers JOB                      Ledger: which partition has which iterations
 //   expiry  TIME/JOB                 empty: when the sweeper looks at the job (retention/)
 //   history DAY/OWNER                History: of jobs that were removed
 //   retention rule, sweep            Retention, Sweep

@@ -1,6 +1,6 @@
 // A stored job as the fields that describe it: what `dunlin status --json` and the REST service
 // show. Set again, they describe the same job. Fields whose value cannot stand there (long values
-// and a long standard input, values of several sources, bytes that are no text) are left out and
+// and a long standard input, values of several sources, bytes that are not text) are left out and
 // named in `not_shown`, which no entrance takes: nobody submits half a job by accident. Pure; from
 // any thread.
 #pragma once

@@ -108,7 +108,7 @@ says "$err" no-such-file
 same "$(run echo </dev/null)" ""
 same "$(ls state/dunlin/runs)" ""
 
-# A cleanup that fails is no failure of the task, and is said.
+# A failed cleanup does not make the task fail, and run reports it.
 expect 0 "$DUNLIN" run --cleanup 'exit 3' 'echo {}' ::: a b
 same "$(sort <<<"$out")" $'a\nb'
 says "$err" "cleanup: exit code 3; likewise 1 other"

@@ -32,7 +32,7 @@ bool Arrivals::pulled(const std::string& queue, std::vector<Delivery>&& deliveri
     Held& held = parts_.ranges.add(queue, delivery, valid_until);
     model::Range range;
     if (!range.ParseFromString(delivery.body) || !is_range(range)) {
-      log::warning("dropped a message that is no range queue={} id={}", queue, held.lease.id);
+      log::warning("dropped a message that does not hold a range queue={} id={}", queue, held.lease.id);
       parts_.ranges.assign_nothing(held);
       continue;
     }
@@ -105,7 +105,7 @@ void Arrivals::job_read(JobView& job, const Row& row) {
     });
   }
   if (row.version == 0 || record.gone_us() != 0) {
-    log::warning("there is no job for a range job={}", job.id);
+    log::warning("a range names a job that does not exist job={}", job.id);
     return parts_.completion.has_ended(job);
   }
   job.text->spec = std::move(*record.mutable_spec());

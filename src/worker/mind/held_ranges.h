@@ -85,7 +85,7 @@ class HeldRanges {
   // From a delivery on it rests. What we held of the same message before is forgotten.
   Held& add(const std::string& queue, const Delivery& delivery, Instant valid_until);
   void assign(Held& held, JobView& job, uint64_t last);  // Its tasks are those of held.range.
-  void assign_nothing(Held& held);                       // It is no range.
+  void assign_nothing(Held& held);                       // The message holds no range.
 
   Held* find(uint64_t id);
   Held& at(uint64_t id) { return all_.at(id); }
@@ -158,7 +158,7 @@ class HeldRanges {
   Jobs& jobs_;
   Tasks& tasks_;
   Routes& routes_;
-  JobView nothing_;  // Of messages that are no ranges.
+  JobView nothing_;  // Of messages that hold no range.
   uint64_t last_id_ = 0;
   uint64_t unstarted_ = 0;
   std::map<uint64_t, Held> all_;

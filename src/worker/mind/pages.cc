@@ -301,7 +301,9 @@ void Pages::check(const Jobs& jobs) const {
     CHECK(job->id == id);
     uint64_t pins = (job->propagating ? 1 : 0) + (job->releasing ? 1 : 0) + job->held;
     for (const auto& [number, view] : job->pages) {
-      // Of a page that went bad nothing is known, so a start that it had on record looks like news.
+      const bool waits = !view.outcomes.empty() || !view.moves.empty() || !view.claims.empty();
+      CHECK(view.dirty || !waits);
+      // A page that went bad was cleared, so a start that it has on record looks like news.
       CHECK(view.dirty || view.bad || !view.has_news());
       CHECK(!view.bad || !view.known);
       if (view.dirty) dirty.insert({job.get(), number});
