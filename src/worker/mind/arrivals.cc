@@ -32,7 +32,8 @@ bool Arrivals::pulled(const std::string& queue, std::vector<Delivery>&& deliveri
     Held& held = parts_.ranges.add(queue, delivery, valid_until);
     model::Range range;
     if (!range.ParseFromString(delivery.body) || !is_range(range)) {
-      log::warning("dropped a message that does not hold a range queue={} id={}", queue, held.lease.id);
+      log::warning("dropped a message that does not hold a range queue={} id={}", queue,
+                   held.lease.id);
       parts_.ranges.assign_nothing(held);
       continue;
     }
